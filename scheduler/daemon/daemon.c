@@ -33,10 +33,10 @@
 
 enum { PATH_SIZE = 4096, PEM_SIZE_MAX = 1 << 20, CHECK_EVERY_MS = 1000, LARGE_BLOCK = 512 << 10 };
 
-/* For closing everything, behind the grace. */
+/* Time for closing everything, after the grace. */
 static const uint64_t CLOSE_NS = 2 * SECOND_NS;
 
-/* Everything that runs, in the order in which it is opened; closed the other way round. */
+/* All parts of the daemon, in the order in which they are opened; closed in the opposite order. */
 typedef struct Daemon {
     const DaemonOptions *options;
     char socket[PATH_SIZE], *uploads;
@@ -62,7 +62,7 @@ typedef struct Daemon {
     uint64_t node;
     bool recorded; /* the home says where we answer */
     int signals;
-    EndLimit *limit; /* NULL: it was not told to end */
+    EndLimit *limit; /* NULL: no end was asked for */
 } Daemon;
 
 static void daemon_close(Daemon *daemon) {
@@ -90,7 +90,7 @@ static void daemon_close(Daemon *daemon) {
 }
 #define OWN_DAEMON(name) __attribute__((cleanup(daemon_close))) name
 
-/* Signals that end it are read, not delivered; threads made from here on inherit that. */
+/* Signals that end the daemon are read, not delivered; threads made from here on inherit that. */
 static Error *open_signals(Daemon *daemon) {
     sigset_t set;
     (void)sigemptyset(&set);
@@ -120,16 +120,16 @@ static Error *open_paths(Daemon *daemon) {
     return NULL;
 }
 
-/* Whoever reads HOME/daemon or what serve says may stand in another folder. Where the whole path is
- * too long for a socket's address, the one that was given stays: it works from this folder alone.
- */
+/* Makes the socket's path absolute, since readers of HOME/daemon or of serve's output may be in
+ * another folder. If the whole path is too long for a socket's address, the given one stays, which
+ * works from this folder alone. */
 static void make_socket_absolute(Daemon *daemon) {
     char path[PATH_MAX];
     if (realpath(daemon->socket, path) && strlen(path) < sizeof((struct sockaddr_un *)0)->sun_path)
         memcpy(daemon->socket, path, strlen(path) + 1);
 }
 
-/* A home that was copied must not run its original's jobs a second time. */
+/* Makes sure that a copied home does not run its original's jobs a second time. */
 static Error *claim_identity(Daemon *daemon) {
     Digest binding;
     NodeIdentity identity;
@@ -158,7 +158,7 @@ static Error *open_recorder(Daemon *daemon) {
     return options.path ? event_recorder_open(&options, &daemon->recorder) : NULL;
 }
 
-/* Without it every activation decodes and packs: slow, but right. */
+/* Opens the weight cache. Without it every activation decodes and packs: slow, but right. */
 static void open_weights(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     if (!options->weight_cache) return;
@@ -218,7 +218,7 @@ static Error *open_housekeeping(Daemon *daemon) {
     return housekeeping_start(daemon->housekeeping);
 }
 
-/* One more NUL behind it. */
+/* Reads a file's text and appends one more NUL. */
 static Error *read_text(const char *path, char **out) {
     uint8_t *data;
     size_t size;
@@ -270,7 +270,7 @@ static Error *open_all(Daemon *daemon) {
     uint32_t cores = worker_pool_core_count();
     TRY(open_signals(daemon));
     TRY(store_open(daemon->options->home, STORE_CREATE, &daemon->store));
-    error_free(store_take_room(daemon->store)); /* what finds none says so when it is written */
+    error_free(store_take_room(daemon->store)); /* if there is no room, writing reports it */
     TRY(claim_identity(daemon));
     TRY(open_paths(daemon));
     TRY(catalog_open(daemon->store, &daemon->catalog));
@@ -286,7 +286,7 @@ static Error *open_all(Daemon *daemon) {
     return open_server(daemon);
 }
 
-/* True when it is to end. */
+/* Returns true when the daemon is to end. */
 static bool read_signals(const Daemon *daemon) {
     struct signalfd_siginfo info;
     bool end = false;
@@ -295,7 +295,7 @@ static bool read_signals(const Daemon *daemon) {
     return end;
 }
 
-/* Until a signal comes, or something is broken that only a new start can mend. */
+/* Waits until a signal comes, or until a fault that only a new start can repair. */
 static Error *wait_for_end(Daemon *daemon) {
     struct pollfd poll_signals = {.fd = daemon->signals, .events = POLLIN};
     for (;;) {
@@ -307,14 +307,14 @@ static Error *wait_for_end(Daemon *daemon) {
     }
 }
 
-/* What one tenant's requests took for a moment goes back to the system. Left alone glibc takes what
- * was freed once for what is wanted again, and keeps a thread's blocks of up to 32 MiB. */
+/* Makes large freed blocks of tenants' requests return to the system. By default glibc expects that
+ * a freed size is wanted again, and keeps a thread's blocks of up to 32 MiB. */
 static void return_large_blocks(void) {
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     (void)mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BLOCK);
 }
 
-/* On the limit's thread, while this one waits for what does not end. */
+/* Runs on the limit's thread, while the main thread waits for a part that does not end. */
 static void cut(void *context, size_t left, const char *words) {
     const Daemon *daemon = context;
     if (daemon->recorded) daemon_record_remove(daemon->options->home);

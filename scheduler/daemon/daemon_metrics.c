@@ -9,8 +9,8 @@ static void sample(MetricSamples *samples, const char *label, double value) {
     metrics_sample(samples, &label, value);
 }
 
-/* "running" is queued in the store. What began or ended between the two looks must not make a
- * negative number. */
+/* A "running" job is queued in the store. A job that began or ended between the two queries must
+ * not make a negative number. */
 static Error *sample_jobs(DaemonMetrics *metrics, MetricSamples *samples) {
     size_t counts[JOB_STATE_COUNT], running = control_running_count(metrics->control);
     TRY(jobs_count(metrics->store, counts));
@@ -30,7 +30,7 @@ static double of_tenant(DaemonMetrics *metrics, MetricId metric, const Tenant *t
     return metric == METRIC_QUEUE_DEPTH ? (double)status.waiting : status.device_seconds;
 }
 
-/* Ids are given in order and never again, so a tenant's row stays what it is. */
+/* Ids are given in order and never reused, so a tenant's row stays the tenant's. */
 static Error *sample_tenants(DaemonMetrics *metrics, MetricId metric, MetricSamples *samples) {
     OWN(TenantList, list) = NULL;
     double others = 0;

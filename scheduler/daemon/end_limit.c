@@ -12,7 +12,7 @@ struct EndLimit {
     void (*cut)(void *context, size_t left, const char *words);
     void *context;
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     bool over;
     size_t left;

@@ -55,8 +55,8 @@ static Error *add_alive_time(Connection *catalog, void *context) {
     return alive_time_add(catalog, time->passed_s, &time->total_s);
 }
 
-/* The time since the last turn of this process: at most that between two turns, whatever clock was
- * wrong or machine asleep. */
+/* Counts the time since the last turn of this process: at most the time between two turns, even if
+ * a clock was wrong or the machine slept. */
 static Error *count_alive_time(Housekeeping *housekeeping) {
     const HousekeepingOptions *options = &housekeeping->options;
     uint64_t now_ns = clock_now_ns(options->clock);
@@ -130,7 +130,7 @@ static Error *sweep(Housekeeping *housekeeping) {
     uint64_t start_ns = clock_now_ns(clock);
     GcResult result;
     if (!gc_is_due(housekeeping, start_ns)) return NULL;
-    housekeeping->last_gc_ns = start_ns; /* also when it fails: not at once again */
+    housekeeping->last_gc_ns = start_ns; /* also after a failure: not at once again */
     TRY(gc_run_until(housekeeping->options.store, &housekeeping->ending, &result));
     count(housekeeping, METRIC_GC_BYTES, result.bytes);
     if (housekeeping->options.metrics)
@@ -174,7 +174,7 @@ static void say(Housekeeping *housekeeping, const Error *error) {
     memcpy(housekeeping->said, text, sizeof text);
 }
 
-/* False when somebody removed something before the next turn was due. */
+/* Returns false when something was removed before the next turn was due. */
 static bool wait_for_turn(Housekeeping *housekeeping, const struct timespec *until) {
     bool due = false;
     (void)pthread_mutex_lock(&housekeeping->mutex);

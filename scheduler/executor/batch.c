@@ -40,7 +40,7 @@ static Error *check_shared(const Function *function, const BatchOptions *options
     return NULL;
 }
 
-/* One input that is cut: its axis, its count, whether the function takes one item only. */
+/* Adds one input that is cut: its axis, its count, whether the function takes a single item. */
 static Error *add_item_input(Batch *batch, uint32_t index, bool *inout_first) {
     const Tensor *tensor = batch->inputs[index].tensor;
     const Port *port = &batch->function->parameters[index];
@@ -95,7 +95,7 @@ static Error *cut(Batch *batch, const BatchOptions *options) {
     return count_items(batch, options->items_before);
 }
 
-/* A single run whose inputs were used: only its execution is left. */
+/* Checks a single run whose inputs were used: only its execution is left. */
 static Error *check_used(const Batch *batch, const ArrayList *inputs) {
     if (batch->items_before != 1 || inputs->count > 0)
         FAIL(INVALID, "%zu inputs of a run that has used them", inputs->count);

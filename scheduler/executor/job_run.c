@@ -122,8 +122,8 @@ static Error *begin_run(JobRun *run, Residency *residency) {
     return NULL;
 }
 
-/* An output as it grows. A list may hold one tensor a million times, so what an execution may hold
- * says nothing of what it may give. */
+/* An output while it grows. A list may hold one tensor a million times, so the memory of an
+ * execution does not bound its output. */
 typedef struct Collection {
     ArrayList arrays;
     uint64_t bytes, bytes_max; /* max 0: any */
@@ -215,7 +215,7 @@ static Error *step(
     count(run);
     TRY(emit_yields(run, sink, &yielded));
     if (result.kind == RUN_FINISHED) return end_run(run, sink);
-    /* yields that were taken may have been what held the memory */
+    /* taking yields may have freed the memory */
     if (result.kind == RUN_NEEDS_MEMORY && !yielded) {
         *out_result = (JobRunResult){JOB_RUN_NEEDS_MEMORY, result.bytes};
         *out_ended = true;
@@ -228,7 +228,7 @@ static Error *step(
     return NULL; /* blocked by its yields, which are taken now; or asked to end, see take_request */
 }
 
-/* "item 57" or "items 56 to 63" of what was run. */
+/* Names "item 57" or "items 56 to 63" of the run in an error. */
 static Error *name_items(const JobRun *run, Error *error) {
     if (batch_item_count(run->batch) == BATCH_SINGLE) return error;
     int64_t begin = batch_items_before(run->batch, run->next_run);
@@ -323,7 +323,7 @@ Error *job_run_move_in(JobRun *run, Residency *residency, WorkerPool *pool) {
             container, pool, CHUNK_VERIFY_XXH3, residency, &run->options, NULL, &execution));
         memory_pool_set_grant(execution_get_pool(execution, SLOT_DEVICE), run->grant_bytes);
         set_execution(run, execution);
-        container_release(TAKE(container)); /* it reads from the bytes */
+        container_release(TAKE(container)); /* the container borrows the bytes */
         byte_writer_deinit(&run->out);
     }
     run->is_out = false;

@@ -10,23 +10,22 @@
 #include "vm/residency/residency_image.h"
 
 enum {
-    ENTRY_BYTES = 64 << 10, /* of a model beside its weights, about */
+    ENTRY_BYTES = 64 << 10, /* of a model beside its weights, roughly */
     WARNED_MAX = 1024,      /* models; of more than these nothing is said */
     SHARED = 0,             /* no tenant */
 };
 
 typedef struct Entry {
-    ResidentModel model; /* first: what callers hold */
-    TenantId scope;      /* whose it is where tenants are isolated; else SHARED */
-    Executable *data;    /* with its weights, where the model's is an outline and has no image */
+    ResidentModel model; /* first: callers hold a pointer to this member */
+    TenantId scope;      /* the owner where tenants are isolated; else SHARED */
+    Executable *data;    /* with its weights, if the model is an outline and has no image */
     uint64_t holds;
     Residency *residencies[RESIDENT_DEVICES_MAX];
-    TenantId *owners; /* tenants of whom the store has said that they have it */
+    TenantId *owners; /* tenants that have the model according to the store */
     size_t owner_count, owner_capacity;
-    bool reading; /* by the thread that made the entry; executable is NULL until then */
-    uint64_t
-        idle_since;     /* ResidentModels.turn when nothing needed it any more; 0: something does */
-    struct Entry *next; /* of all, or of those that are to be freed */
+    bool reading;        /* by the thread that made the entry; executable is NULL until then */
+    uint64_t idle_since; /* ResidentModels.turn when the last use ended; 0: in use */
+    struct Entry *next;  /* of all, or of those that are to be freed */
 } Entry;
 
 struct ResidentModels {
@@ -89,7 +88,7 @@ static Entry *entry_of(const ResidentModel *model) {
     return (Entry *)(uintptr_t)model; /* its first member */
 }
 
-/* Changes only while it is held. */
+/* Changes only while the model is held. */
 static uint64_t bytes_of(const Entry *entry) {
     bool has_weights = entry->data || !entry->model.executable->outline;
     return ENTRY_BYTES + (has_weights ? entry->model.constant_bytes : 0);
@@ -101,7 +100,7 @@ static void unlink_entry(ResidentModels *models, Entry *entry) {
     *link = entry->next;
 }
 
-/* Under the mutex. Something needs it. */
+/* Under the mutex. Marks the entry as needed. */
 static void hold_entry(ResidentModels *models, Entry *entry) {
     if (entry->idle_since) models->idle_bytes -= bytes_of(entry);
     entry->idle_since = 0;
@@ -116,14 +115,14 @@ static Entry *find_longest_idle(const ResidentModels *models) {
     return oldest;
 }
 
-/* Under the mutex. What nothing needs stays in host memory as long as there is room, those that
- * were needed last before others; answers what goes, for free_entries. */
+/* Under the mutex. Entries that are not needed stay in host memory as long as there is room, the
+ * most recently needed before others; returns those to free, for free_entries. */
 static Entry *rest(ResidentModels *models, Entry *entry) {
     Entry *leaving = NULL, *oldest;
     if (entry->holds > 0) return NULL;
     for (uint32_t i = 0; i < RESIDENT_DEVICES_MAX; i++)
         if (entry->residencies[i]) return NULL;
-    if (!entry->model.executable) { /* it could not be read */
+    if (!entry->model.executable) { /* the model could not be read */
         unlink_entry(models, entry);
         entry->next = NULL;
         return entry;
@@ -198,7 +197,7 @@ static bool is_owner(const Entry *entry, TenantId tenant) {
     return false;
 }
 
-/* Under the mutex. Without memory for it the store is asked again next time. */
+/* Under the mutex. If there is no memory for the owner, the store is asked again next time. */
 static void add_owner(Entry *entry, TenantId tenant) {
     void *memory = entry->owners;
     if (is_owner(entry, tenant)) return;
@@ -211,7 +210,7 @@ static void add_owner(Entry *entry, TenantId tenant) {
     error_free(error);
 }
 
-/* One that is in memory and known to be the tenant's, held; else NULL. */
+/* Holds an entry that is in memory and known to be the tenant's; else NULL. */
 static Entry *hold_known(ResidentModels *models, TenantId tenant, const Digest *identity) {
     (void)pthread_mutex_lock(&models->mutex);
     Entry *entry = find_entry(models, tenant, identity);
@@ -237,7 +236,8 @@ bool resident_models_try_hold(ResidentModels *models, TenantId tenant, const Dig
 
 static Error *hold_stored(
     ResidentModels *models, TenantId tenant, const Digest *identity, Entry **out_entry) {
-    OWN(StoredExecutable, stored) = NULL; /* also where it is in memory: the tenant must have it */
+    OWN(StoredExecutable, stored) = NULL; /* also if the model is in memory: the tenant must have
+                                           * it in the store */
     Entry *entry = NULL;
     bool is_new = false;
     TRY(stored_executable_open(models->options.store, tenant, identity, &stored));
@@ -276,7 +276,7 @@ static Residency *install(Residency *residency, Residency **place) {
     return NULL;
 }
 
-/* Errors of a cache are nobody's result: only who runs the machine can do something about them. */
+/* Errors of a cache are no result of a caller: only the operator of the machine can act on them. */
 static void warn_once(ResidentModels *models, const Digest *identity, const Error *error) {
     const ResidentModelsOptions *options = &models->options;
     if (!error || !options->warn || error_code(error) == ERROR_DEVICE_LOST) return;
@@ -286,10 +286,11 @@ static void warn_once(ResidentModels *models, const Digest *identity, const Erro
     Error *failure = known ? NULL : digest_set_add(&models->warned_of, identity, 1);
     (void)pthread_mutex_unlock(&models->mutex);
     if (!known && !failure) options->warn(options->warn_context, error_message(error));
-    error_free(failure); /* no memory to know it by: it would be said again and again */
+    error_free(failure); /* no memory to remember the model: the warning would be repeated again
+                          * and again */
 }
 
-/* Those that the entry's model may come from. NULL: none are kept. */
+/* The images that the entry's model may come from. NULL: none are kept. */
 static const WeightImages *images_of(
     const ResidentModels *models, const Entry *entry, TenantImages *own) {
     const WeightImages *images = models->options.images;
@@ -339,7 +340,7 @@ static Error *find_resident(
         entry->model.executable, options->host, device, options->pool, &source, out_residency);
 }
 
-/* From its image, else decoded. */
+/* Makes the model resident from its image, else from the decoded executable. */
 static Error *bring_resident(ResidentModels *models, TenantId tenant, Entry *entry, Device *device,
     Residency **out_residency) {
     TRY(find_resident(models, entry, device, out_residency));

@@ -10,13 +10,12 @@
 
 enum { HANDS_MAX = 64 };
 
-/* Its threads are its hands: one runs slices, the others are in slices that were set aside, or
- * wait. */
+/* A worker's threads: one runs slices, the others run slices that were set aside, or wait. */
 struct Worker {
     char name[16];
     pthread_t hands[HANDS_MAX];
     uint32_t hand_count, idle_count;
-    pthread_mutex_t mutex; /* guards what follows, and the counts */
+    pthread_mutex_t mutex; /* guards the members below, and the counts */
     pthread_cond_t posted;
     WorkerSlice *first, **last;
     atomic_bool filled; /* a slice waits */

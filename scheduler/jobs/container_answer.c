@@ -14,7 +14,7 @@ struct ContainerAnswer {
     ByteWriter head, tail;
     void *keeper;
     void (*close_keeper)(void *keeper);
-    size_t at; /* 0: the head, then chunk at - 1; behind them the tail */
+    size_t at; /* 0: the head, then chunk at - 1; after the chunks the tail */
 };
 
 Error *container_answer_create(Store *store, TenantId tenant, ContainerAnswer **out_answer) {
@@ -44,7 +44,7 @@ static Error *find(void *self, const ChunkRef *refs, size_t count, bool *out_fou
     return sink.find(sink.self, refs, count, out_found);
 }
 
-/* Its size is all that is planned with. */
+/* Plans with the chunk's size alone. */
 static Error *put(void *self, const ChunkRef *ref, const void *stored, size_t stored_size) {
     ContainerAnswer *answer = self;
     (void)stored;

@@ -5,7 +5,7 @@
 
 enum {
     WHOLE_MAX = 4 << 20,    /* inputs of so many bytes are read at once: the job begins with them */
-    ALWAYS_MAX = 16 << 20,  /* inputs of so many bytes are taken whatever host_bytes is */
+    ALWAYS_MAX = 16 << 20,  /* inputs of up to so many bytes pass whatever host_bytes is */
     WINDOW_MAX = 112 << 20, /* of a stream: chunks raw and encoded, and two transactions of them */
 };
 static const uint64_t UNPACKED_MAX = (uint64_t)64 << 30;
@@ -80,7 +80,7 @@ static bool streams(const NpzFile *file, const NpzArray *array) {
            npz_array_is_streamable(array);
 }
 
-/* share: a window that is larger takes all of it, and so is the only one of its tenant. */
+/* share: a larger window takes the whole share, and so is the tenant's only one. */
 static uint64_t memory_wanted(const NpzFile *file, uint64_t share) {
     uint64_t whole = 0, window = 0;
     for (size_t i = 0; i < file->count; i++)

@@ -19,7 +19,8 @@ static void export_close(Export *export) {
 }
 DEFINE_OWN(Export, export_close);
 
-/* Of a job that has used none of its inputs they stand in the store as they are. */
+/* Whether inputs are cut: a job that has used none of its inputs has them unchanged in the
+ * store. */
 static bool cuts_inputs(const JobManifest *job_manifest) {
     return job_manifest->policy.items &&
            job_manifest->items_done != (int64_t)job_manifest->policy.items_before;

@@ -19,7 +19,7 @@ static void set_name(JobImportState *self, const ModelVersion *version) {
         self->model_name, sizeof self->model_name, "%s@%" PRId64, version->model, version->version);
 }
 
-/* Sets model_name to what the tenant calls the executable; false: to what the file calls it, since
+/* Sets model_name to the tenant's name for the executable; false: to the file's name for it, since
  * the tenant has no version of it, though jobs may hold it. */
 static Error *find_name(JobImportState *self, bool *out_found) {
     OWN(ModelList, models) = NULL;
@@ -77,7 +77,8 @@ static Error *stage(
     return job_content_stage(self->upload, self->wanted.tenant, out);
 }
 
-/* Where the new job goes on; the old numbers are its own when it keeps the outputs. */
+/* Makes the point at which the new job continues; it keeps the old numbers if it keeps the
+ * outputs. */
 static Error *make_point(JobImportState *self) {
     JobPoint point = {.next_run = self->point.next_run,
         .sequence = self->point.sequence,
@@ -96,7 +97,7 @@ static Error *stage_checkpoint(JobImportState *self) {
     return stage(self, &content, container_get_source(self->container), &self->checkpoint);
 }
 
-/* A damaged file is refused also where this home has what was damaged. */
+/* A damaged file is refused even if this home has the undamaged chunks. */
 static Error *open_upload(JobImportState *self) {
     TRY(chunk_upload_open(self->store, self->wanted.tenant, &self->upload));
     if (!self->wanted.path) return NULL;
@@ -121,7 +122,7 @@ static Error *stage_all(JobImportState *self) {
     return NULL;
 }
 
-/* What the restorer asked for, and what must not come from a file. */
+/* Sets the restorer's options, and those that must not come from a file. */
 static Error *fix_policy(JobImportState *self) {
     const JobImport *wanted = &self->wanted;
     JobPolicy *policy = &self->submission.policy;
@@ -132,7 +133,7 @@ static Error *fix_policy(JobImportState *self) {
     policy->check_finite |= wanted->check_finite;
     policy->suspend_after_ns = wanted->suspend_after_ns;
     if (!self->moves || policy->suspend_at <= self->instructions)
-        policy->suspend_at = 0; /* not this run's any more, or behind it */
+        policy->suspend_at = 0; /* this run's count is over or passed */
     if (wanted->suspend_after &&
         !checked_add_u64(self->instructions, wanted->suspend_after, &policy->suspend_at))
         FAIL(CORRUPT, "%" PRIu64 " instructions are done", self->instructions);
@@ -245,7 +246,7 @@ Error *job_import_stage(JobImportState *state) {
     if (state->is_staged) return NULL;
     TRY_WRAP(job_import_of_file(open_upload(state)), "%s", what);
     TRY_WRAP(import_model(state), "%s", what);
-    state->imports_model = false; /* the tenant has it now */
+    state->imports_model = false; /* the tenant has the model now */
     TRY_WRAP(job_import_of_file(stage_all(state)), "%s", what);
     state->is_staged = true;
     return NULL;

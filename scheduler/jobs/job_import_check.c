@@ -45,7 +45,7 @@ void job_import_deinit(JobImportState *state) {
     container_release(state->container);
 }
 
-/* An execution alone: a single run whose inputs it has. */
+/* Describes an execution alone: a single run that has its inputs. */
 static Error *make_file(JobImportState *self) {
     ArrayBundle OWN_BUNDLE(bundle) = {0};
     const ArrayList none = {0};
@@ -66,7 +66,7 @@ static Error *make_file(JobImportState *self) {
     return NULL;
 }
 
-/* It is the very job that was agreed upon. */
+/* Checks that the job is the one that both nodes agreed upon. */
 static Error *check_move(const JobImportState *self) {
     const JobFileOrigin *origin = &self->file.origin;
     const JobImport *wanted = &self->wanted;
@@ -170,7 +170,8 @@ static Error *decode_arrays(JobImportState *self, const JobFileArrays *from, Arr
     return check_bools(out);
 }
 
-/* Of arrays that were decoded before only the form is looked at, which is what has to fit here. */
+/* Of arrays that were decoded before, only the form is read again, which is the part that must
+ * match here. */
 static Error *read_arrays(
     JobImportState *self, const JobFileArrays *from, ArrayList *out, bool *out_decoded) {
     DigestSet *checked = self->wanted.checked;
@@ -188,7 +189,7 @@ static Error *read_arrays(
     return NULL;
 }
 
-/* The next run that is to be begun takes what there is for it. */
+/* Checks that the next run has its arguments. */
 static Error *check_next_run(JobImportState *self, const Batch *batch) {
     const Function *function = &self->outline->functions[self->submission.function];
     uint64_t run = self->point.next_run + (self->execution != NULL);
@@ -202,7 +203,7 @@ static Error *check_next_run(JobImportState *self, const Batch *batch) {
     return error;
 }
 
-/* How far the job is, by its runs and by its items. */
+/* Checks how far the job is, by its runs and by its items. */
 static Error *check_progress(const JobImportState *self, const Batch *batch) {
     const JobFile *file = &self->file;
     const JobPoint *point = &self->point;
@@ -263,7 +264,8 @@ static bool is_yield(const ArrayList *row, size_t sequence) {
     return true;
 }
 
-/* The same arrays as every other run's. *inout_items: of the runs so far. */
+/* Checks that a run's arrays have the form of every other run's. *inout_items: of the runs so
+ * far. */
 static Error *check_row(JobPoint *point, const ArrayList *row, int64_t *inout_items) {
     const NamedArray *first = row->count > 0 ? &row->items[0] : NULL;
     if (!point->outputs.known || !first || first->shape.rank == 0)
@@ -312,7 +314,7 @@ static Error *add_chunks(DigestSet *seen, const JobFileArrays *arrays, uint64_t 
     return NULL;
 }
 
-/* The bytes of a manifest, and of its different chunks. */
+/* Counts the bytes of a manifest, and of its different chunks. */
 static Error *count_bytes(const JobImportState *self, uint64_t *out_bytes) {
     DigestSet OWN_DIGEST_SET(seen) = {0};
     ByteReader manifest = container_get_manifest(self->container);

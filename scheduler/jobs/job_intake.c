@@ -8,7 +8,7 @@
 
 enum { ITEMS_WITHOUT_BYTES_MAX = 65536 };
 
-/* What stands behind one submission until the catalog has it. */
+/* The state of one submission until the catalog has it. */
 typedef struct Intake {
     Submission *job;
     Executable *outline;
@@ -93,7 +93,7 @@ static Error *check_inputs(Intake *intake, MemoryBudget *budget, const Tenant *t
     return check_item_count(intake);
 }
 
-/* Where all of them are in memory the job can begin with them. */
+/* Takes the inputs; if all of them are in memory the job can begin with them. */
 static Error *take_inputs(Intake *intake, const ControlOptions *node) {
     TRY_WRAP(intake_inputs_read(&intake->arrays), "inputs");
     TRY(store_inputs(node->store, node->pool, intake));
@@ -101,7 +101,7 @@ static Error *take_inputs(Intake *intake, const ControlOptions *node) {
     return make_batch(intake, &intake->arrays.arrays, &intake->job->batch);
 }
 
-/* Of everything that was asked for: the same key must come with the same digest. */
+/* The digest of the whole request: the same key must come with the same digest. */
 static Error *digest_request(Submission *job) {
     ByteWriter OWN_BYTES(bytes) = {0};
     byte_write_bytes(&bytes, job->executable.bytes, DIGEST_SIZE);
@@ -113,7 +113,7 @@ static Error *digest_request(Submission *job) {
     return digest_sha256(bytes.data, bytes.size, &job->request);
 }
 
-/* The policy as it is stored: each job has random numbers of its own. */
+/* Makes the policy as it is stored, with the job's own random numbers. */
 static Error *fix_policy(Submission *job) {
     uint64_t *key = &job->policy.random_key;
     TRY(digest_request(job));

@@ -11,7 +11,7 @@
 /* A running job may store a newer checkpoint and drop this one between two steps. */
 enum { TRIES_MAX = 16 };
 
-/* What an open content takes beside its bytes and chunks. */
+/* Memory of an open content beside its bytes and chunks. */
 enum { CONTENT_BYTES = 512 };
 
 void job_manifest_close(JobManifest *job_manifest) {
@@ -42,7 +42,7 @@ static Error *read_row(JobManifest *self) {
     return job_policy_read(policy.data, policy.size, &self->policy);
 }
 
-/* It stays open as long as the manifest. */
+/* Opens a content, which stays open as long as the manifest. */
 static Error *open_content(
     JobManifest *self, JobContentKind kind, int64_t sequence, StoredContent **out_content) {
     void *contents = self->contents;
@@ -69,7 +69,7 @@ static Error *open_checkpoint(JobManifest *self) {
     size_t size;
     if (self->wanted.checkpoint == 0 && isnan(self->row.checkpoint_created)) return NULL;
     for (int i = 0; i < TRIES_MAX; i++) {
-        error_free(error); /* it was the newest no more: the next one is */
+        error_free(error); /* this checkpoint is not the newest any more: try the next one */
         error = try_checkpoint(self, &found);
         if (self->wanted.checkpoint > 0 || error_code(error) != ERROR_NOT_FOUND) break;
     }
@@ -91,8 +91,8 @@ static JobFileArrays arrays_of(const StoredContent *content) {
     return arrays;
 }
 
-/* Whoever gets the job gets what could be seen of it, also what it makes again from its checkpoint
- * on: nobody sees less of it than before. */
+/* The new owner of the job gets every output that could be seen, also those that the job makes
+ * again from its checkpoint on: a reader never sees fewer outputs than before. */
 static Error *open_outputs(JobManifest *self) {
     int64_t count = self->point.sequence;
     if (self->wanted.owns && self->row.outputs_visible > count) count = self->row.outputs_visible;
@@ -128,8 +128,8 @@ Error *job_manifest_open_inputs(JobManifest *self) {
 
 /* ---- the manifest ---- */
 
-/* What belongs to this home or this run of it stays here. The time of a job's first slice is known
- * here alone; of a job that moves, everything else goes along. */
+/* Leaves out what belongs to this home or to this run of it. The time of a job's first slice is
+ * known here alone; a job that moves takes everything else along. */
 static Error *write_scheduler_bytes(JobManifest *self, JobFileOwner owner) {
     JobPolicy policy = self->policy;
     JobPoint point = self->point;

@@ -20,12 +20,12 @@ struct UnusedInputs {
     StoredContent *content;
     ChunkReader *reader; /* only during a call: an open one holds the store's log */
     ArrayList arrays;    /* as they are stored; those in chunks have no data in memory */
-    NamedArray *views;   /* of arrays: what is left */
+    NamedArray *views;   /* of arrays: the unused items */
     Cut *cuts;
     void **pieces; /* chunks of the array that is written, while they are encoded */
     size_t piece_array;
     const ArrayBundle *bundle; /* of unused_inputs_source */
-    size_t next;               /* the chunk of it that is probably asked for */
+    size_t next;               /* the chunk that is probably asked for next */
 };
 
 void unused_inputs_close(UnusedInputs *inputs) {
@@ -52,7 +52,7 @@ static bool is_shared(const JobPolicy *policy, const char *name) {
     return false;
 }
 
-/* Leaves the items behind the first `used` ones; the data stay where they are. */
+/* Keeps the items after the first `used` ones; the data are not moved. */
 static Error *cut_front(NamedArray *view, int64_t used, uint64_t *out_bytes) {
     int64_t count = view->shape.rank > 0 ? view->shape.dims[0] : 0;
     if (used < 0 || used > count)
@@ -67,7 +67,7 @@ static Error *cut_front(NamedArray *view, int64_t used, uint64_t *out_bytes) {
     return NULL;
 }
 
-/* Bytes of an array from `at` on, out of its stored chunks. */
+/* Reads bytes of an array from `at` on, out of its stored chunks. */
 static Error *read_bytes(
     const UnusedInputs *self, size_t array, uint64_t at, uint64_t size, uint8_t *out) {
     ByteWriter OWN_BYTES(stored) = {0};
@@ -93,7 +93,7 @@ static Error *read_bytes(
     return error;
 }
 
-/* What is left of an array in chunks may be so little that it stands in the bundle's bytes. */
+/* The rest of an array in chunks may be so small that it goes into the bundle's bytes. */
 static Error *cut_array(
     UnusedInputs *self, const JobPolicy *policy, size_t index, int64_t used, size_t *inout_chunk) {
     const NamedArray *whole = &self->arrays.items[index];

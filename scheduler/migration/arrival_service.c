@@ -95,7 +95,7 @@ static Error *has_executable(
     return NULL;
 }
 
-/* A source that begins anew has given up what it began before: it owns the job in that epoch. */
+/* Ends older attempts of a source that begins anew: the source owns the job in that epoch. */
 static Error *end_older(ArrivalService *self, uint64_t source, const MigrationKey *key) {
     Arrival arrival;
     bool found;
@@ -124,7 +124,7 @@ Error *arrival_service_offer(ArrivalService *self, uint64_t source, const Migrat
     TRY(end_older(self, source, key));
     TRY(catalog_run(node(self)->catalog, store_offer, &arrival));
     ArrivalSession *session = arrival_sessions_find(&self->sessions, source, key);
-    if (session) { /* the connection was cut: it goes on */
+    if (session) { /* the connection was cut: the attempt continues */
         arrival_sessions_let_go(&self->sessions, session);
         return NULL;
     }
@@ -134,7 +134,7 @@ Error *arrival_service_offer(ArrivalService *self, uint64_t source, const Migrat
 
 /* ---- chunks ---- */
 
-/* What takes longer than an offer lives is not forgotten while it comes. */
+/* Keeps the offer of a transfer that takes longer than an offer lives. */
 static Error *keep_offer(ArrivalService *self, const ArrivalSession *session) {
     const MigrationKey *key = &session->key;
     Arrival arrival;
@@ -147,7 +147,7 @@ static Error *keep_offer(ArrivalService *self, const ArrivalSession *session) {
     return catalog_run(node(self)->catalog, store_offer, &arrival);
 }
 
-/* One message at a time works with a session. */
+/* Enters a session: one message at a time works with it. */
 static Error *enter_session(
     ArrivalService *self, uint64_t source, const MigrationKey *key, ArrivalSession **out_session) {
     TRY(arrival_sessions_need(&self->sessions, source, key, out_session));
@@ -183,7 +183,8 @@ Error *arrival_service_find_missing(ArrivalService *self, uint64_t source, const
     return error;
 }
 
-/* Each is what its name says. Several messages of a session do this at once. */
+/* Checks that each chunk's content matches its name. Several messages of a session do this at
+ * once. */
 static Error *verify_chunks(ArrivalService *self, ChunkBatch *batch) {
     size_t count;
     const ChunkRef *refs = chunk_batch_refs(batch, &count);
@@ -267,7 +268,7 @@ static Error *open_run(
         job_import_get_function(import), batch, &session->run);
 }
 
-/* What both rounds and the last manifest begin with. source: of chunks that are here. */
+/* The common beginning of rounds and of the last manifest. source: the chunks that are here. */
 static Error *read_manifest(ArrivalService *self, ArrivalSession *session, const void *manifest,
     size_t size, ChunkSource source, JobImportState **out_import) {
     OWN(JobImportState, import) = NULL;
@@ -347,7 +348,7 @@ Error *arrival_service_prepare(ArrivalService *self, uint64_t source, const Migr
 
 /* ---- whose it is ---- */
 
-/* Whether the job came in a later epoch than the key's; also when it has ended or gone on since. */
+/* Whether the job came in a later epoch than the key's; also if it has ended or moved on since. */
 static Error *is_owned(ArrivalService *self, const MigrationKey *key, bool *out_owned) {
     TenantId tenant;
     Job job;
@@ -390,7 +391,9 @@ Error *arrival_service_activate(ArrivalService *self, uint64_t source, const Mig
         arrival_sessions_end(&self->sessions, source, key->job, key);
         return NULL;
     }
-    if (found && arrival.progress == ARRIVAL_IS_ADOPTED) return NULL; /* it may have gone since */
+    if (found && arrival.progress == ARRIVAL_IS_ADOPTED)
+        return NULL; /* the job may have moved on
+                      * since */
     TRY(is_owned(self, key, &owned));
     return owned ? NULL : fail_unprepared(key);
 }

@@ -61,7 +61,7 @@ static ArrivalSession *look_up(
     return session;
 }
 
-/* Under the list's mutex, so that now is never before what was heard. */
+/* Under the list's mutex, so that now is never before heard_ns. */
 static bool is_silent(const ArrivalSession *session, uint64_t silence_ns) {
     return session->users == 0 && now_ns() - session->heard_ns >= silence_ns;
 }

@@ -26,7 +26,7 @@ ChunksSent chunk_sender_get_sent(const ChunkSender *sender) {
         .round_sent = atomic_load(&sender->round_sent)};
 }
 
-/* Those that the target is not known to have. */
+/* The chunks that the target is not known to have. */
 typedef struct NewRefs {
     ChunkRef *items;
     size_t count, capacity;
@@ -46,7 +46,7 @@ static Error *add_new(
     return NULL;
 }
 
-/* What is missing, taken batch by batch by both connections. */
+/* The missing chunks, taken batch by batch by both connections. */
 typedef struct Sending {
     ChunkSender *sender;
     ChunkSource source;
@@ -55,7 +55,7 @@ typedef struct Sending {
     const uint8_t *bits;
     pthread_mutex_t mutex; /* guards the next two */
     size_t next;
-    Error *error; /* the first one: nothing is begun behind it */
+    Error *error; /* the first one: no batch is begun after it */
 } Sending;
 
 static void keep_error(Sending *sending, Error *owned_error) {
@@ -130,7 +130,7 @@ static void *run_second(void *argument) {
     return NULL;
 }
 
-/* round_bytes: of what is missing. A limited rate is one connection's. */
+/* round_bytes: of the missing chunks. A limited rate holds for one connection. */
 static Error *send_missing(Sending *sending, uint64_t bytes) {
     const ChunkSender *sender = sending->sender;
     pthread_t thread;
@@ -148,7 +148,7 @@ static Error *note_known(ChunkSender *sender, const ChunkRef *refs, size_t count
     return NULL;
 }
 
-/* Asks about some, and sends what is missing of them. */
+/* Asks about some chunks, and sends those that are missing. */
 static Error *send_some(
     ChunkSender *sender, ChunkSource source, const ChunkRef *refs, size_t count) {
     uint8_t *bits;

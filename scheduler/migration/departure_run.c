@@ -20,12 +20,12 @@
 enum {
     ROUNDS_MAX = 8,
     PATIENCE_RUNNING_S = 60, /* with a target that does not answer, while the job runs */
-    PATIENCE_STOPPED_S = 15, /* and while it does not */
+    PATIENCE_STOPPED_S = 15, /* and while the job does not run */
     HELLO_MS = 10000,
     PAUSE_MS_MIN = 50,
     PAUSE_MS_MAX = 2000,
 };
-/* What was sent in the last round: so much is quickly sent again. */
+/* If the last round sent no more, the same amount is quickly sent again, and the job is stopped. */
 #define DELTA_BYTES ((uint64_t)6 << 20)
 
 struct DepartureRun {
@@ -37,9 +37,10 @@ struct DepartureRun {
     int64_t protocol;    /* that both speak */
     bool has_executable; /* the target */
     bool stopped;        /* the job is held */
-    bool prepared;       /* the target says so, though its answer was lost */
-    bool settling;       /* it is to be moved, or has moved: nothing is given up any more */
-    bool given;          /* it has moved */
+    bool prepared;       /* also set if the target says so after its answer was lost */
+    bool settling;       /* the job is being moved, or has moved: the attempt cannot be given up
+                          * any more */
+    bool given;          /* the job has moved */
     uint64_t active_ns;  /* when the target said that it owns the job */
     atomic_bool cancelled;
     uint64_t started_ns;
@@ -133,7 +134,7 @@ void departure_run_release(DepartureRun *self) {
 
 /* ---- steps 2 to 6, each of which may be repeated ---- */
 
-/* Who answers there, and what it speaks. */
+/* Says hello: checks who answers, and the protocol. */
 static Error *greet(DepartureRun *self) {
     const Node *target = &self->options.target;
     char number[JOB_ID_NODE_TEXT_SIZE];
@@ -171,9 +172,9 @@ static Error *open_manifest(DepartureRun *self, JobManifest **out_manifest) {
     return job_manifest_open(node(self)->store, &wanted, out_manifest);
 }
 
-/* A job that runs leaves a checkpoint first; one that has not begun has none, and needs none. Of
- * one in a long kernel, or that finds no room, this round has what is stored: the last one stops
- * it. */
+/* Takes a checkpoint of a running job first; a job that has not begun has none, and needs none. If
+ * the job is in a long kernel or finds no room, this round has the stored checkpoint: the last
+ * round stops the job. */
 static Error *take_checkpoint(DepartureRun *self) {
     Job row;
     Error *error =
@@ -193,14 +194,14 @@ static Error *copy_round(DepartureRun *self) {
     TRY(chunk_sender_send(&self->sender, job_manifest));
     const uint8_t *manifest = job_manifest_bytes(job_manifest, &size);
     TRY(target_link_rehearse(self->link, &self->key, manifest, size));
-    self->has_executable = true; /* it came with the rehearsal */
+    self->has_executable = true; /* the executable came with the rehearsal */
     return NULL;
 }
 
 static Error *send_last(DepartureRun *self) {
     OWN(JobManifest, job_manifest) = NULL;
     size_t size;
-    if (self->prepared) return NULL; /* of what is stopped there is one manifest alone */
+    if (self->prepared) return NULL; /* a stopped job has only one manifest */
     TRY(open_manifest(self, &job_manifest));
     TRY(chunk_sender_send(&self->sender, job_manifest));
     migration_step_done(MIGRATION_STEP_SENT);
@@ -221,8 +222,8 @@ static void pause_ms(uint64_t ms) {
     (void)nanosleep(&pause, NULL);
 }
 
-/* The target may have lost what it had of the attempt in memory, or may have gone on with it though
- * its answer was lost. */
+/* Offers again: the target may have lost its session, or may have continued with it though its
+ * answer was lost. */
 static Error *offer_again(DepartureRun *self) {
     ArrivalAnswer known;
     TRY(target_link_find(self->link, &self->key, &known));
@@ -230,8 +231,8 @@ static Error *offer_again(DepartureRun *self) {
     return self->prepared ? NULL : make_offer(self);
 }
 
-/* Until it works, or fails for good, or the patience is over, which begins with the first failure:
- * a long round is no reason to give up. */
+/* Repeats work until it succeeds, fails for good, or the patience is over. The patience begins with
+ * the first failure: a long round is no reason to give up. */
 static Error *insist(DepartureRun *self, Error *(*work)(DepartureRun *self), uint64_t patience_s) {
     uint64_t patience_ns = self->options.patience_ms
                                ? (uint64_t)self->options.patience_ms * MILLISECOND_NS
@@ -245,7 +246,7 @@ static Error *insist(DepartureRun *self, Error *(*work)(DepartureRun *self), uin
         if (!until_ns) until_ns = now_ns() + patience_ns;
         if (atomic_load(&self->cancelled)) return error;
         error_free(error);
-        chunk_sender_forget(&self->sender); /* what the target had may be gone */
+        chunk_sender_forget(&self->sender); /* the target may have lost its chunks */
         pause_ms(wait_ms);
         wait_ms = wait_ms * 2 < PAUSE_MS_MAX ? wait_ms * 2 : PAUSE_MS_MAX;
     }
@@ -297,7 +298,7 @@ static Error *stop(DepartureRun *self) {
         (long long)self->key.attempt);
     Error *error =
         control_migration_stop(self->options.control, self->options.tenant, self->options.job, why);
-    if (error) { /* it may stop yet: then it goes on */
+    if (error) { /* the job may still stop: then it is resumed */
         error_free(control_migration_revert(
             self->options.control, self->options.tenant, self->options.job, false, NULL));
         return error;
@@ -318,7 +319,7 @@ static Error *activate(DepartureRun *self) {
     return NULL;
 }
 
-/* What fails is tried again later: the job is the target's in any case. */
+/* An error is tried again later: the job is the target's in any case. */
 static Error *settle(DepartureRun *self) {
     TRY(insist(self, activate, PATIENCE_STOPPED_S));
     TRY(catalog_run(node(self)->catalog, end_departure, self));
@@ -346,7 +347,7 @@ static Error *go(DepartureRun *self) {
     uint64_t stop_ns = now_ns();
     TRY(stop(self));
     enter(self, MIGRATION_MOVING);
-    self->prepared = false; /* it can't be before */
+    self->prepared = false; /* the target cannot have been prepared before */
     TRY(insist(self, send_last, PATIENCE_STOPPED_S));
     migration_step_done(MIGRATION_STEP_ANSWERED);
     TRY(give(self));
@@ -369,7 +370,7 @@ static Error *abort_departure(Connection *catalog, void *context) {
         catalog, self->options.tenant, self->options.job, self->key.attempt, abort->why);
 }
 
-/* Durable before the job runs on; the target learns of it, now or when it asks. */
+/* Gives up durably before the job runs again; the target learns of it now or when it asks. */
 static Error *give_up(DepartureRun *self, const char *why) {
     Abort abort = {self, why};
     if (self->stopped)
@@ -377,7 +378,8 @@ static Error *give_up(DepartureRun *self, const char *why) {
             self->departure.suspended, why));
     else
         TRY(catalog_run(node(self)->catalog, abort_departure, &abort));
-    error_free(target_link_abort(self->link, &self->key)); /* else it asks */
+    error_free(target_link_abort(self->link, &self->key)); /* without this message the target
+                                                            * asks */
     return NULL;
 }
 
@@ -388,7 +390,7 @@ void departure_run_perform(DepartureRun *self) {
         (void)snprintf(why, sizeof why, "it did not migrate to %s: %s", self->options.target.name,
             error_message(error));
         Error *failed = give_up(self, why);
-        if (failed) { /* it is settled later */
+        if (failed) { /* settled later */
             error_free(error);
             error = failed;
         }

@@ -57,7 +57,7 @@ static Error *note_away(MigrationSettler *self, uint64_t number, Error *owned_er
     return owned_error;
 }
 
-/* The same sentence is said once. */
+/* Warns; the same sentence is not repeated. */
 static void warn(MigrationSettler *self, JobId job, const Error *error) {
     char text[sizeof self->last_warning], name[JOB_ID_TEXT_SIZE];
     job_id_print(job, name);
@@ -68,7 +68,7 @@ static void warn(MigrationSettler *self, JobId job, const Error *error) {
     self->options.warn(NULL, text);
 }
 
-/* What cannot be read is settled by a person; the others go on. */
+/* Warns of a row that cannot be read, which a person must settle; the others are settled. */
 static void warn_damaged(MigrationSettler *self, size_t count, bool *inout_warned) {
     char text[160];
     (void)snprintf(text, sizeof text,
@@ -90,7 +90,7 @@ static Error *abort_departure(Connection *catalog, void *context) {
         "it goes on here: the migration came to nothing");
 }
 
-/* It has moved: the target is told, and its answer ends it. */
+/* Ends a departure that has moved: the target is told, and its answer ends the departure. */
 static Error *finish(MigrationSettler *self, Departure *departure, HttpClient *link) {
     const MigrationKey key = {departure->job, departure->epoch, departure->attempt};
     TRY(target_link_activate(link, &key));
@@ -118,7 +118,7 @@ static Error *settle_departure(MigrationSettler *self, Departure *departure) {
     if (departure->progress == DEPARTURE_IS_MOVED) return finish(self, departure, link);
     TRY(target_link_find(link, &key, &known));
     if (known != ARRIVAL_OWNED) return stay(self, departure, link);
-    /* a store that was set back, or a person who said that this node is dead */
+    /* the store was set back, or a person declared this node dead */
     TRY(control_migration_commit(self->options.control, departure->tenant, departure->job,
         "the other node owns it already"));
     return finish(self, departure, link);
@@ -152,7 +152,7 @@ static Error *forget_arrival(Connection *catalog, void *context) {
 static Error *own_adopted(MigrationSettler *self, const Arrival *arrival) {
     Job row;
     Error *error = jobs_get(node(self)->store, arrival->tenant, arrival->job, &row);
-    if (error_code(error) == ERROR_NOT_FOUND) { /* it has ended, and was removed */
+    if (error_code(error) == ERROR_NOT_FOUND) { /* the job has ended, and was removed */
         error_free(error);
         return NULL;
     }
@@ -163,7 +163,7 @@ static Error *own_adopted(MigrationSettler *self, const Arrival *arrival) {
 }
 
 static Error *tell_adopted(MigrationSettler *self, Arrival *arrival, HttpClient *link) {
-    /* higher than the source's, as the job's own; that may have ended and gone */
+    /* higher than the source's, as the job's own epoch; the job may have ended and been removed */
     TRY(source_link_fence(link, arrival->job, arrival->epoch + 1));
     return catalog_run(node(self)->catalog, forget_arrival, arrival);
 }
@@ -179,7 +179,7 @@ static Error *settle_arrival(MigrationSettler *self, Arrival *arrival) {
     TRY(source_link_find_outcome(link, &key, &outcome));
     if (outcome == DEPARTURE_MOVED && arrival->progress == ARRIVAL_IS_PREPARED) {
         TRY(arrival_service_activate(self->options.arrivals, arrival->source, &key));
-        /* so that it need not ask later, when the job may be gone here */
+        /* so that the source need not ask later, when the job may be removed here */
         return source_link_fence(link, arrival->job, arrival->epoch + 1);
     }
     if (outcome == DEPARTURE_ABORTED)
@@ -282,7 +282,8 @@ static Error *fence(Connection *catalog, void *context) {
         catalog, wanted->tenant, wanted->job, wanted->node.name, wanted->node.node);
 }
 
-/* That node has said that it owns the job: nobody need ask it, and it may have removed it since. */
+/* That node has said that it owns the job: it need not be asked, and may have removed the job
+ * since. */
 static Error *end_moved(const ControlOptions *options, const Fence *by) {
     Departure departure;
     bool found;

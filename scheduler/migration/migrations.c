@@ -20,10 +20,10 @@ typedef enum TaskState { TASK_BEGINS, TASK_WAITS, TASK_RUNS, TASK_OVER } TaskSta
 
 /* A migration that this process knows. */
 typedef struct MigrationTask {
-    struct MigrationTask *next; /* the one that began before it */
+    struct MigrationTask *next; /* the task that began before this one */
     TaskState state;            /* guarded by the mutex */
     JobId job;
-    DepartureRun *departure_run; /* NULL once it is over */
+    DepartureRun *departure_run; /* NULL once the task is over */
     MigrationStatus last;
 } MigrationTask;
 
@@ -31,7 +31,7 @@ struct Migrations {
     MigrationsOptions options;
     ArrivalService *arrivals;
     MigrationSettler *settler;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     MigrationTask *tasks; /* the newest first */
     size_t waiting, over;
@@ -43,7 +43,8 @@ struct Migrations {
 
 /* ---- what an earlier process left ---- */
 
-/* A job whose own row cannot be read does not run: the control thread tells it. */
+/* Holds a job. A job whose own row cannot be read does not run, and the control thread reports
+ * it. */
 static Error *hold(Connection *catalog, const Departure *departure) {
     Job job;
     Error *error = jobs_read(catalog, departure->tenant, departure->job, &job);
@@ -243,7 +244,7 @@ static Error *make_options(Migrations *self, TenantId tenant, JobId job, const c
     return NULL;
 }
 
-/* Before its attempt is stored: nobody settles what is about to be worked on. */
+/* Adds the task before its attempt is stored, so that the settler leaves the attempt alone. */
 static Error *add_task(Migrations *self, JobId job, MigrationTask **out_task) {
     MigrationTask *task;
     TRY(memory_alloc(1, sizeof *task, (void **)&task));

@@ -23,7 +23,7 @@ struct NodeDrain {
     Migrations *migrations;
     Control *control;
     uint64_t own_node;
-    pthread_mutex_t mutex; /* guards what follows up to the thread's own */
+    pthread_mutex_t mutex; /* guards the members below up to the thread's own */
     bool running, has_thread;
     NodeDrainStatus status;
     pthread_t thread;
@@ -110,7 +110,7 @@ static void begin(NodeDrain *self, Leaver *leaver) {
     error_free(error);
 }
 
-/* Whether its migration has come to an end, and to which. */
+/* Checks whether the job's migration has ended, and how. */
 static void look(NodeDrain *self, Leaver *leaver) {
     MigrationStatus status;
     if (leaver->over) return;
@@ -228,7 +228,7 @@ static bool is_running(const NodeDrain *self, const Job *row) {
     return control_find_status(self->control, row->id, &status) && status.running;
 }
 
-/* One more job there and one less here is still no worse for it. */
+/* Whether the target is no worse off after the move, with one more job there and one less here. */
 static bool is_better(const NodeLoad *here, const NodeLoad *there) {
     NodeLoad after = *there;
     after.active++;
@@ -254,7 +254,7 @@ static Error *move_some(NodeDrain *self, const JobList *list, bool running, Bala
         if (row->migrating[0] || is_running(self, row) != running) continue;
         Error *error =
             migrations_begin(self->migrations, row->tenant, row->id, there->name, 0, &status);
-        bool gone = error_code(error) == ERROR_CONFLICT; /* it has ended, or goes already */
+        bool gone = error_code(error) == ERROR_CONFLICT; /* the job has ended, or moves already */
         if (gone) error_free(error);
         if (gone) continue;
         TRY(error);

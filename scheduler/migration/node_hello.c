@@ -58,7 +58,7 @@ Error *node_hello_answer(const NodeHello *hello, json_object **out) {
     return NULL;
 }
 
-/* It is shown on terminals. */
+/* Whether the text can be shown on terminals. */
 static bool is_plain(const char *text) {
     for (; *text; text++)
         if (*text < ' ' || *text > '~') return false;
@@ -104,7 +104,7 @@ static Error *say_hello(const Node *node, uint64_t own_node, uint32_t limit_ms, 
     TRY(make_question(own_node, &question));
     Error *error =
         node_link_ask_within(client, HTTP_METHOD_POST, address, question, limit_ms, &answer);
-    /* for whoever asked this home, its own token is not what is wrong */
+    /* for the caller of this home, a bad token of this home is not the caller's error */
     if (error_code(error) == ERROR_UNAUTHENTICATED) error = error_recode(error, ERROR_REFUSED);
     if (error_code(error) == ERROR_REFUSED) return error_wrap(error, "no way in");
     if (error_code(error) == ERROR_INTERNAL) error = error_recode(error, ERROR_UNREACHABLE);

@@ -17,7 +17,7 @@ static Error *make_path(TextBuilder *path, JobId job, const char *what, uint32_t
     return text_builder_check(path);
 }
 
-/* A text that fits is what it is; another one is none. */
+/* Reads a text that fits; a longer one counts as missing. */
 static Error *read_text(json_object *answer, const char *name, char *out, size_t size) {
     const char *text = "";
     TRY(json_body_text(answer, name, &text));

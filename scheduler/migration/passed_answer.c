@@ -7,7 +7,8 @@
 
 enum {
     QUEUE_MAX = 256 << 10, /* bytes that have come and are not taken; then the other node waits */
-    HELD = 3 * QUEUE_MAX,  /* the queue, which grows by doubling, and what one pull takes of it */
+    HELD = 3 * QUEUE_MAX,  /* the queue, which grows by doubling, and the bytes that one pull
+                            * takes of it */
 };
 
 typedef struct PassedAnswer {
@@ -15,16 +16,16 @@ typedef struct PassedAnswer {
     HttpClient *link;
     char *path;
     TenantId tenant;
-    HttpClientReply reply;     /* its thread's */
+    HttpClientReply reply;     /* belongs to the answer's thread */
     struct PassedAnswer *next; /* of all that have a thread */
     /* Guarded by the mutex of all. */
     ByteWriter queue;
     HttpWaker waker; /* set by start, unset by close */
     int64_t place;   /* Layover-Next */
     bool begun;      /* the head was read, or there will be none */
-    bool ended;      /* the thread will not touch it any more */
-    bool closed;     /* nobody wants the rest */
-    Error *error;    /* how it ended */
+    bool ended;      /* the thread does not touch the answer any more */
+    bool closed;     /* the reader does not want the rest */
+    Error *error;    /* the result */
 } PassedAnswer;
 
 struct PassedAnswers {
@@ -56,7 +57,7 @@ void passed_answers_release(PassedAnswers *answers) {
     memory_free(answers);
 }
 
-/* Both its thread and its stream are done with it. */
+/* Called when both the thread and the stream are done with the answer. */
 static void answer_free(PassedAnswer *answer) {
     http_client_close(answer->link);
     http_client_reply_deinit(&answer->reply);
@@ -99,7 +100,7 @@ static Error *take(void *self, const void *data, size_t size) {
     Error *error = append(answer, data, size);
     answer->place = answer->reply.next;
     answer->begun = true;
-    if (answer->queue.size == size) wake(answer); /* it was empty, maybe only just now */
+    if (answer->queue.size == size) wake(answer); /* the queue was empty, maybe only just now */
     (void)pthread_cond_broadcast(&all->changed);
     (void)pthread_mutex_unlock(&all->mutex);
     return error;
@@ -164,7 +165,7 @@ static Error *pull(void *self, ByteWriter *out, HttpStreamState *out_state) {
     return byte_writer_check(out);
 }
 
-/* Its thread may still wait for the other node: it frees the rest. */
+/* The thread may still wait for the other node: then the thread frees the answer. */
 static void close_answer(void *self) {
     PassedAnswer *answer = self;
     PassedAnswers *all = answer->all;

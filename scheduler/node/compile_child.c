@@ -19,20 +19,20 @@
 
 enum { SANITIZED = BUILT_WITH_ADDRESS_SANITIZER || BUILT_WITH_THREAD_SANITIZER };
 
-/* What it prints: its result and its messages, descriptors 1 and 2 there. */
+/* The child's output: its result and its messages, descriptors 1 and 2 there. */
 enum { RESULT, MESSAGES, STREAM_COUNT };
 
 enum { NUMBER_SIZE = 24, ARGUMENTS_MAX = 20, FIRST_CLOSED = 3, LAST_SIGNAL = 31 };
 
 typedef struct Running {
     pid_t pid;
-    int streams[STREAM_COUNT]; /* the ends that are read here; -1: it has ended */
+    int streams[STREAM_COUNT]; /* the ends that are read here; -1: closed */
     char text[COMPILE_CHILD_MESSAGE_MAX + 1];
     size_t size;
     TextBuilder result;
 } Running;
 
-/* Of each pipe the end of index 1 is the child's. */
+/* Pipes; of each, the end of index 1 is the child's. */
 typedef int Pipes[STREAM_COUNT][2];
 
 static Error *fill_actions(
@@ -46,7 +46,8 @@ static Error *fill_actions(
     return NULL;
 }
 
-/* Its own session, so that no signal of a terminal reaches it, and no handler or mask of ours. */
+/* Gives the child a session of its own, so that it gets no signal of a terminal, and none of our
+ * handlers or masks. */
 static Error *fill_attributes(posix_spawnattr_t *attributes) {
     sigset_t none, all;
     (void)sigemptyset(&none);
@@ -64,7 +65,7 @@ static Error *fill_attributes(posix_spawnattr_t *attributes) {
 
 static Error *spawn(const CompileChild *child, uint32_t limit_s, Pipes pipes, pid_t *out_pid) {
     char memory[NUMBER_SIZE], data[NUMBER_SIZE], seconds[NUMBER_SIZE], files[NUMBER_SIZE];
-    /* address space means nothing to a sanitizer, which reserves terabytes of it */
+    /* a sanitizer reserves terabytes of address space, so that a limit means nothing */
     uint64_t bytes = SANITIZED ? 0 : child->memory_bytes;
     if (!SANITIZED && !bytes) bytes = COMPILE_CHILD_MEMORY_BYTES;
     (void)snprintf(memory, sizeof memory, "%llu", (unsigned long long)bytes);
@@ -85,7 +86,7 @@ static Error *spawn(const CompileChild *child, uint32_t limit_s, Pipes pipes, pi
         arguments[count++] = child->precision;
     }
     static const char *const environment[] = {"LC_ALL=C",
-        "MALLOC_ARENA_MAX=2", /* each of a thread's reserves address space, which is limited */
+        "MALLOC_ARENA_MAX=2", /* each thread's arena reserves address space, which is limited */
         SANITIZED ? "ASAN_OPTIONS=detect_leaks=0" : NULL, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -128,8 +129,8 @@ static void read_stream(Running *running, int stream) {
     running->streams[stream] = -1;
 }
 
-/* Reads what it says until it ends (false) or the time is over (true). What is too long is read and
- * forgotten. */
+/* Reads the child's output until its end (false) or until the time is over (true). Output beyond
+ * the limits is read and dropped. */
 static bool listen_to(Running *running, uint64_t deadline_ns) {
     while (running->streams[RESULT] >= 0 || running->streams[MESSAGES] >= 0) {
         uint64_t now = clock_now_ns(clock_real());
@@ -145,7 +146,7 @@ static bool listen_to(Running *running, uint64_t deadline_ns) {
     return false;
 }
 
-/* The child reads what somebody sent: its words are no more to be trusted than that. */
+/* The child read an untrusted file: its output is not trusted either. */
 static void add_warning(TextBuilder *warnings, const char *text) {
     size_t size = strnlen(text, COMPILE_CHILD_WARNING_SIZE);
     while (size > 0 && size < strlen(text) && (text[size] & 0xc0) == 0x80) size--;
@@ -156,7 +157,7 @@ static void add_warning(TextBuilder *warnings, const char *text) {
     text_append(warnings, "\n");
 }
 
-/* What is no JSON, or too much of it, has no warnings: the executable is what counts. */
+/* Output that is no JSON, or too long, has no warnings: only the executable matters. */
 static Error *read_warnings(const CompileChild *child, const Running *running) {
     json_object *array;
     if (!child->warnings || running->result.size == 0) return NULL;
@@ -174,7 +175,7 @@ static Error *read_warnings(const CompileChild *child, const Running *running) {
     return text_builder_check(child->warnings);
 }
 
-/* The error that it printed as JSON in its last line. NULL: it printed none. */
+/* The error that the child printed as JSON in its last line. NULL: none. */
 static Error *read_error(Running *running) {
     json_object *outer = NULL, *inner, *code, *message;
     Error *error = NULL;
@@ -187,7 +188,8 @@ static Error *read_error(Running *running) {
         json_object_object_get_ex(inner, "code", &code) &&
         json_object_object_get_ex(inner, "message", &message)) {
         ErrorCode found = error_find_code(json_object_get_string(code));
-        /* its memory is limited, not ours; and the model is the user's file, not the system's */
+        /* the child's memory is limited, not ours; and the model is the user's file, not the
+         * system's */
         if (found == ERROR_OUT_OF_MEMORY) found = ERROR_EXHAUSTED;
         if (found == ERROR_NONE || found == ERROR_USAGE || found == ERROR_NOT_FOUND)
             found = ERROR_INVALID;

@@ -5,8 +5,8 @@
 
 /* A graph takes up to fifty times its file, weights a few times theirs. */
 enum { FILE_FACTOR = 64, STACK_BYTES = 16 << 20, MACHINE_PART = 2 };
-/* Of these what is written to, for a tenant with a quota: the weights of a file and a graph of some
- * thousands of nodes fit beside any quota, with the stacks of two threads. */
+/* The writable part, for a tenant with a quota: the weights of a file and a graph of some thousands
+ * of nodes fit beside any quota, with the stacks of two threads. */
 enum { DATA_BYTES = 48 << 20, DATA_FILE_FACTOR = 4 };
 static const uint64_t BASE_BYTES = (uint64_t)1 << 30, TOTAL_MIN = (uint64_t)4 << 30;
 

@@ -27,14 +27,14 @@ struct EventRecorder {
     uint64_t written_bytes, written_count; /* whole records; the thread's */
     pthread_t thread;
     bool thread_runs;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t wake;
     EventLogWriter log;
     uint64_t total_bytes; /* recorded, whether written or not */
     uint64_t digest;      /* of the newest event */
     bool ended;           /* nothing is recorded any more */
     bool closing;
-    char why[TEXT_SIZE]; /* it ended early; "" not, or it was said */
+    char why[TEXT_SIZE]; /* why the log ended early; "": it did not, or the warning was given */
 };
 
 /* ---- recording ---- */
@@ -89,7 +89,7 @@ static bool write_all(const EventRecorder *recorder, const ByteWriter *bytes) {
     return true;
 }
 
-/* What is half written goes again, so that the file ends with a whole record. */
+/* Removes a half written record, so that the file ends with a whole one. */
 static void write_some(EventRecorder *recorder, const ByteWriter *bytes, uint64_t count_after) {
     char text[TEXT_SIZE];
     if (bytes->failed || bytes->size == 0) return;
@@ -103,7 +103,7 @@ static void write_some(EventRecorder *recorder, const ByteWriter *bytes, uint64_
     (void)!ftruncate(recorder->descriptor, (off_t)recorder->written_bytes);
     (void)pthread_mutex_lock(&recorder->mutex);
     end_early(recorder, text);
-    recorder->log.bytes.size = 0; /* it would not join what is in the file */
+    recorder->log.bytes.size = 0; /* the record would not follow the file's last one */
     uint64_t lost = recorder->log.count - recorder->written_count;
     (void)pthread_mutex_unlock(&recorder->mutex);
     count(recorder, METRIC_EVENT_LOG_LOST, lost);
@@ -196,7 +196,7 @@ static Error *open_file(const char *path, int *out_descriptor) {
     return NULL;
 }
 
-/* At once: also the log of a process that dies soon is one. */
+/* Writes the header at once, so that even the log of a process that dies soon is valid. */
 static Error *write_header(EventRecorder *recorder) {
     ByteWriter *bytes = &recorder->log.bytes;
     event_log_begin(&recorder->log);

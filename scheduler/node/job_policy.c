@@ -76,7 +76,7 @@ static Error *read_inputs(ByteReader *reader, JobPolicy *out) {
     return NULL;
 }
 
-/* What version 1 did not have. */
+/* Reads the fields that version 1 did not have. */
 static Error *read_added(ByteReader *reader, JobPolicy *out) {
     TRY(byte_read_u64(reader, &out->items_before));
     TRY(byte_read_u64(reader, &out->suspend_at));

@@ -153,8 +153,8 @@ static void print_histogram(const char *name, Histogram *histogram, TextBuilder 
         (unsigned long long)count);
 }
 
-/* Of many rows those that never counted anything are left out; of a few they are shown, as a rate
- * over a row that was not there misses its first count. */
+/* Of many rows those that never counted are left out. Few rows are always shown, since a rate over
+ * a missing row misses its first count. */
 enum { ROWS_SHOWN_MAX = 16 };
 static void print_rows(const MetricInfo *info, const Family *family, TextBuilder *out) {
     bool all = family->row_count <= ROWS_SHOWN_MAX;

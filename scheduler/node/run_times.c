@@ -20,7 +20,7 @@ void run_times_add(
     if (time->key == key)
         time->device_ns += (each - time->device_ns) * NEWEST_PART;
     else
-        *time = (struct RunTime){key, each}; /* whoever had the place is forgotten */
+        *time = (struct RunTime){key, each}; /* the earlier entry of this place is dropped */
 }
 
 uint64_t run_times_expect(

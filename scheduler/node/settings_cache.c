@@ -18,7 +18,7 @@ typedef enum EntryKind {
     TENANT_BY_NAME,
     TOKEN_BY_TEXT,
     IDENTITY_BY_NAME,
-    OUTLINE_BY_IDENTITY, /* one for all tenants that have it */
+    OUTLINE_BY_IDENTITY, /* one for all tenants that have the executable */
 } EntryKind;
 
 typedef struct Entry {
@@ -36,7 +36,7 @@ typedef struct Entry {
 
 struct SettingsCache {
     Store *store;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     uint64_t generation;
     size_t count;
     Entry *buckets[BUCKETS];
@@ -92,7 +92,7 @@ void settings_cache_release(SettingsCache *cache) {
 
 Store *settings_cache_store(const SettingsCache *cache) { return cache->store; }
 
-/* Copies what is kept; out_generation: as of which what is read instead may be kept. */
+/* Copies a kept entry; out_generation: as of which an entry that is read instead may be kept. */
 static bool find(SettingsCache *cache, const Digest *key, Entry *out, uint64_t *out_generation) {
     const Entry *entry;
     (void)pthread_mutex_lock(&cache->mutex);
@@ -107,7 +107,7 @@ static bool find(SettingsCache *cache, const Digest *key, Entry *out, uint64_t *
     return entry;
 }
 
-/* Keeps a copy, unless something was changed meanwhile or there is no memory for it. */
+/* Keeps a copy, unless a commit changed something meanwhile or there is no memory for it. */
 static void keep(SettingsCache *cache, const Entry *entry, uint64_t generation) {
     void *memory;
     Error *error = memory_alloc(1, sizeof *entry, &memory);
@@ -191,7 +191,7 @@ Error *settings_cache_check_token(SettingsCache *cache, const char *text, Token 
     return NULL;
 }
 
-/* That the tenant has the identity is what its name stands for. */
+/* The tenant has the identity, since the tenant's name stands for it. */
 Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant, const char *reference,
     Digest *out_identity, Executable **out_outline) {
     Entry model, outline;

@@ -11,7 +11,7 @@
 
 enum { DESCRIPTORS_MAX = 8 };
 
-/* Folders come after what is in them. */
+/* Called for the files of a folder before the folder. */
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at) {
     (void)status, (void)type;
     return at->level > 0 && remove(path) != 0 ? -1 : 0;

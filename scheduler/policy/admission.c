@@ -68,7 +68,7 @@ static Error *check(Policy *policy, const PolicyEvent *event, const Tenant *tena
         return refuse(policy, POLICY_ACTION_REFUSE, event->job, POLICY_REASON_DEVICE_MEMORY,
             POLICY_QUOTA_NONE, policy->buckets[policy->bucket_count - 2]->capacity, bytes);
     limit = tenant->limits[POLICY_QUOTA_QUEUED_JOBS];
-    /* what was accepted before a restart stays accepted */
+    /* a job that was accepted before a restart stays accepted */
     if (event->place == POLICY_PLACE_NONE && tenant->used.queued_jobs >= limit)
         return refuse(policy, POLICY_ACTION_REFUSE, event->job, POLICY_REASON_QUOTA,
             POLICY_QUOTA_QUEUED_JOBS, limit, tenant->used.queued_jobs + 1);
@@ -157,7 +157,7 @@ Error *admission_suspended(Policy *policy, Job *job) {
     return NULL;
 }
 
-/* Out of whatever queue, device and host memory it is in. */
+/* Takes the job out of its queue, its device and host memory. */
 static void detach(Policy *policy, Job *job) {
     PolicyJobState state = (PolicyJobState)job->state;
     if (state == POLICY_JOB_WAITING || state == POLICY_JOB_READY) fair_share_dequeue(policy, job);
@@ -258,7 +258,9 @@ Error *admission_cancel(Policy *policy, Job *job) {
 
 Error *admission_unblock(Policy *policy, Job *job) {
     job->blocked = false;
-    if (job->state != POLICY_JOB_BLOCKED) return NULL; /* it moves out, and will wait then */
+    if (job->state != POLICY_JOB_BLOCKED)
+        return NULL; /* the job moves out, and will wait after
+                      * that */
     if (job->device) return placement_ready(policy, job, true);
     if (job->place == POLICY_PLACE_HOST) eviction_unlist_host(policy, job);
     return admission_wait(policy, job);

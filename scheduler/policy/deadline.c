@@ -9,12 +9,13 @@ enum { LOOK_MAX = 1024 };
 
 /* A job's deadline, beside the job, as few jobs have one. */
 struct JobDeadline {
-    HeapNode node; /* in Policy.deadlines, until it has passed */
+    HeapNode node; /* in Policy.deadlines, until the deadline has passed */
     Job *job;
-    JobDeadline *next, **link; /* of its tenant, until it has passed */
+    JobDeadline *next, **link; /* of its tenant, until the deadline has passed */
     uint64_t at_ns;
-    uint64_t left_ns; /* device-time that it still takes, if it was estimated */
-    uint64_t turn_ns; /* when its order changes: it must be raised, or it has passed */
+    uint64_t left_ns; /* device-time that the job still takes, if it was estimated */
+    uint64_t turn_ns; /* when its order changes: the job must be raised, or the deadline has
+                       * passed */
     bool feasible;    /* as was promised */
     bool raised;
     bool passed;
@@ -56,7 +57,7 @@ Error *deadline_enter(Policy *policy, Job *job, uint64_t deadline_ns) {
     return NULL;
 }
 
-/* It orders nothing any more. */
+/* Removes the deadline from the order. */
 static void take_out(Policy *policy, JobDeadline *deadline) {
     heap_remove(&policy->deadlines, &deadline->node, earlier_turn);
     *deadline->link = deadline->next;
@@ -76,7 +77,7 @@ Error *deadline_leave(Policy *policy, Job *job) {
     return missed ? tell_missed(policy, job) : NULL;
 }
 
-/* Of the tenants that have jobs now, this one among them. */
+/* The weights of the tenants that have jobs now, including this one. */
 static uint64_t contending_weight(const Policy *policy, const Tenant *tenant) {
     uint64_t sum = 0;
     for (size_t i = 0; i < policy->tenants.capacity; i++) {
@@ -105,7 +106,7 @@ static uint64_t usable_devices(const Policy *policy, const Job *job) {
     return count ? count : 1;
 }
 
-/* Of the tenant's jobs whose deadlines are not after this one. */
+/* The work of the tenant's jobs whose deadlines are not after this one. */
 static uint64_t work_before(const Job *job) {
     const Tenant *tenant = job->account->tenant;
     bool many = tenant->deadline_count > LOOK_MAX;
@@ -126,8 +127,8 @@ static void set_turn(Policy *policy, JobDeadline *deadline, uint64_t turn_ns) {
     heap_push(&policy->deadlines, &deadline->node, earlier_turn);
 }
 
-/* How long it takes to its end from now on: behind the tenant's earlier deadlines, within the
- * tenant's share, and behind slices that run already. Less than 2^63. */
+/* How long the job takes to its end from now on: after the tenant's earlier deadlines, within the
+ * tenant's share, and after slices that run already. Less than 2^63. */
 static uint64_t time_needed(const Policy *policy, const Job *job) {
     const Tenant *tenant = job->account->tenant;
     uint64_t weights = contending_weight(policy, tenant);
@@ -175,7 +176,7 @@ static Error *pass(Policy *policy, Job *job) {
     return tell_missed(policy, job);
 }
 
-/* The job runs in the highest class from now on, unless slices that it had meanwhile have put off
+/* Runs the job in the highest class from now on, unless slices that it had meanwhile have postponed
  * its latest start. */
 static Error *raise(Policy *policy, Job *job) {
     JobDeadline *deadline = job->deadline;

@@ -113,7 +113,7 @@ Device *device_index_idle(const Policy *policy, uint64_t bytes) {
         const Bucket *bucket = policy->buckets[i - 1];
         if (bucket->capacity < bytes) break;
         HeapNode *root = bucket->idle.root;
-        /* a smaller device of the same speed leaves the larger one to those who need it */
+        /* a smaller device of the same speed leaves the larger one to jobs that need it */
         if (root && (!best || HEAP_ITEM(root, Device, index_node)->speed >=
                                   HEAP_ITEM(best, Device, index_node)->speed))
             best = root;

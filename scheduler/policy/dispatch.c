@@ -25,8 +25,8 @@ static bool waits(const Policy *policy, const Device *device, PolicyClass class_
     return false;
 }
 
-/* Each lower class that waits earns its share of the slice; the one that ran pays, if it was owed.
- */
+/* Gives each lower class that waits its share of the slice; the class that ran pays, if the class
+ * was owed */
 static void account_floors(Policy *policy, Device *device, const Job *job, uint64_t slice_ns) {
     int64_t limit = floor_limit(policy), permille = (int64_t)policy->config.floor_permille;
     for (int i = POLICY_HIGH + 1; i < POLICY_CLASS_COUNT; i++) {
@@ -36,7 +36,7 @@ static void account_floors(Policy *policy, Device *device, const Job *job, uint6
             if (*floor_ns > 0 && !waits(policy, device, (PolicyClass)i)) *floor_ns = 0;
         } else {
             int64_t paid = (int64_t)slice_ns * (1000 - permille) / 1000;
-            /* what it got because nobody of a higher class was ready pays debts only */
+            /* time that a class got because no higher class was ready only pays debts */
             if (job->owed || *floor_ns > paid)
                 *floor_ns -= paid;
             else if (*floor_ns > 0)
@@ -48,7 +48,7 @@ static void account_floors(Policy *policy, Device *device, const Job *job, uint6
 }
 
 /* The class whose floor is to be paid now; COUNT: none. A job of a higher class that has just come
- * goes first, unless the debt is half of what it may be. */
+ * goes first, unless the debt is half of its upper bound. */
 static PolicyClass due_floor(const Policy *policy, const Device *device) {
     PolicyClass due = POLICY_CLASS_COUNT;
     for (int i = POLICY_HIGH + 1; i < POLICY_CLASS_COUNT; i++) {

@@ -60,8 +60,8 @@ Error *event_log_open(const void *data, size_t size, EventLogReader *out_reader)
     return NULL;
 }
 
-/* Whether there are fewer bytes left than a record of this kind has. An unknown kind is whole: it
- * is refused for what it is. */
+/* Whether fewer bytes are left than a record of this kind has. An unknown kind counts as whole:
+ * reading it gives the right error. */
 static bool is_torn(const ByteReader *bytes) {
     uint8_t kind = bytes->data[bytes->position];
     const char *fields = "";

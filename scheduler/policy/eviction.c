@@ -122,7 +122,8 @@ Error *eviction_move_out(Policy *policy, Job *job, bool to_disk) {
     if (job->state == POLICY_JOB_GROWING) job->device->growing_count--;
     job->state = POLICY_JOB_MOVING_OUT;
     job->target = to_disk || !host_has(policy, job) ? POLICY_PLACE_DISK : POLICY_PLACE_HOST;
-    if (job->place == POLICY_PLACE_NONE) job->target = POLICY_PLACE_NONE; /* it has not begun */
+    if (job->place == POLICY_PLACE_NONE)
+        job->target = POLICY_PLACE_NONE; /* the execution has not begun */
     if (job->target == POLICY_PLACE_HOST) take_host(policy, job);
     return policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_MOVE_OUT,
                                   .job = job->key.low,
@@ -131,8 +132,8 @@ Error *eviction_move_out(Policy *policy, Job *job, bool to_disk) {
                                   .place = (PolicyPlace)job->target});
 }
 
-/* Three quarters of host memory are in use: who waits there longest goes on to disk, so that the
- * next execution that has to leave a device finds room quickly. */
+/* When three quarters of host memory are in use, moves the execution that has waited there longest
+ * to disk, so that the next one that has to leave a device finds room quickly. */
 static Error *relieve_host(Policy *policy) {
     uint64_t limit = policy->config.host_bytes - policy->config.host_bytes / 4;
     if (policy->host_used_bytes <= limit || !policy->host_jobs) return NULL;
@@ -141,7 +142,7 @@ static Error *relieve_host(Policy *policy) {
     return eviction_move_out(policy, job, true);
 }
 
-/* In host memory or on disk: for a device, or until it is not blocked any more. */
+/* Makes a job wait in host memory or on disk: for a device, or until it is unblocked. */
 static Error *wait_outside(Policy *policy, Job *job) {
     if (!job->blocked) return admission_wait(policy, job);
     job->state = POLICY_JOB_BLOCKED;
@@ -151,9 +152,9 @@ static Error *wait_outside(Policy *policy, Job *job) {
 
 static Error *move_failed(Policy *policy, Job *job) {
     if (job->target == POLICY_PLACE_HOST) eviction_leave_host(policy, job);
-    job->wants_suspend = false; /* whoever asked sees the move fail */
+    job->wants_suspend = false; /* the caller sees the move fail */
     if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
-    if (!job->device) return wait_outside(policy, job); /* it stays in host memory */
+    if (!job->device) return wait_outside(policy, job); /* the execution stays in host memory */
     job->device->leaving_bytes -= job->bytes;
     job->move_failed = true;
     if (job->grow_bytes) {
@@ -174,7 +175,7 @@ Error *eviction_moved_out(Policy *policy, Job *job, bool worked) {
     else
         placement_leave(policy, job);
     job->place = job->target;
-    job->bytes += job->grow_bytes; /* granted with the rest when it comes back */
+    job->bytes += job->grow_bytes; /* granted with the other bytes when the execution comes back */
     job->grow_bytes = 0;
     if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
     if (job->wants_suspend) {
@@ -211,7 +212,8 @@ void eviction_free_stuck(Policy *policy) {
     while (policy->stuck) {
         Device *device = policy->stuck;
         policy->stuck = device->next_stuck;
-        device->stuck = device->processing; /* then it cannot be decided about later */
+        device->stuck = device->processing; /* the device is being decided about and cannot be
+                                             * queued for that */
         device->next_stuck = still;
         if (device->stuck) still = device;
         for (Job *i = device->residents; i && again; i = i->next) i->move_failed = false;
@@ -231,7 +233,7 @@ Error *eviction_grow(Policy *policy, Device *device) {
             if (room == ROOM_COMING) return NULL;
         } else
             room = ROOM_NONE;
-        if (room == ROOM_NONE && job->move_failed) { /* it has nowhere to go */
+        if (room == ROOM_NONE && job->move_failed) { /* the execution has no place to move to */
             add_stuck(policy, device);
             return NULL;
         }

@@ -11,7 +11,7 @@
  * are never more than one slice a device apart, so this limit does not affect them. */
 enum { LAG_SLICES = 8 };
 
-/* What an account's jobs without a deadline may be owed at most, in slices: more would make those
+/* Upper bound on the debt to an account's jobs without a deadline, in slices: more would make those
  * with one wait all too long. */
 enum { PLAIN_SLICES = 4 };
 
@@ -62,7 +62,7 @@ void fair_share_put_back(Seat *seat) {
     if (seat->job_count && !seat->queued && !seat->parked) queue_seat(seat);
 }
 
-/* The account's virtual time changed: its seats in the pool move, which are few and which all
+/* Sets the account's virtual time and moves its seats in the pool, which are few and which all
  * devices see. */
 static void set_time(Account *account, VirtualTime time) {
     account->time = time;
@@ -96,7 +96,7 @@ static bool least_start(const Policy *policy, const Account *account, VirtualTim
 void fair_share_wake(Policy *policy, Account *account) {
     if (!account->awake_jobs) {
         VirtualTime least;
-        /* after a pause of all nobody is before or behind: the greatest finish tag, as in SFQ */
+        /* after a pause of all accounts none is ahead: the greatest finish tag, as in SFQ */
         if (!least_start(policy, account, &least)) least = policy->greatest[account->class_];
         if (least > account->time) account->time = least;
         heap_push(&policy->awake[account->class_], &account->awake_node, awake_less);
@@ -121,8 +121,8 @@ void fair_share_drop(Policy *policy, Job *job) {
     job->awake = false;
 }
 
-/* An account with nothing to hand out gathers no more credit than LAG_SLICES. It has left those who
- * are awake. */
+/* Limits the credit of an account with no job to hand out to LAG_SLICES. The account has left the
+ * awake ones. */
 static void limit_lag(Policy *policy, Account *account) {
     VirtualTime least, lag, start = account->time - account->charged;
     if (!least_start(policy, account, &least)) return;
@@ -171,7 +171,7 @@ void fair_share_settle(Policy *policy, Job *job, uint64_t device_time_ns) {
     account_plain(policy, job, device_time_ns);
     deadline_serve(job, device_time_ns);
     job->charged = job->budget_ns = 0;
-    /* what was given back counts here at once */
+    /* returned time counts here at once */
     if (job->seat->queued && job->seat->time > account->time) {
         fair_share_set_aside(job->seat);
         queue_seat(job->seat);
@@ -232,7 +232,7 @@ static void take_from_seat(Seat *seat, Job *job) {
     if (is_plain(job)) seat->account->plain_jobs--;
 }
 
-/* Its deadline put it into another account, or back into its own. */
+/* Moves the job to the account that its deadline chose: the highest class's, or its own. */
 static void change_account(Policy *policy, Job *job) {
     Account *account = deadline_account(job);
     if (account == job->account) return;
@@ -282,7 +282,8 @@ Error *fair_share_reorder(Policy *policy, Job *job, uint64_t deadline_ns) {
         return NULL;
     }
     Queue *queue = job->seat->queue;
-    bool awake = queue->local && !job->seat->parked; /* it stays so, and keeps its credit */
+    bool awake = queue->local && !job->seat->parked; /* the account stays awake, and keeps its
+                                                      * credit */
     if (awake) fair_share_hold(policy, job);
     fair_share_dequeue(policy, job);
     job->deadline_ns = deadline_ns;

@@ -10,9 +10,9 @@
 #include "scheduler/policy/replica.h"
 
 typedef enum Placed {
-    PLACED_READY,   /* it is in the device's queue */
-    PLACED_COMING,  /* it is the device's entering job */
-    PLACED_NOWHERE, /* it stays where it was, or its seat is parked */
+    PLACED_READY,   /* the job is in the device's queue */
+    PLACED_COMING,  /* the job is the device's entering job */
+    PLACED_NOWHERE, /* the job stays where it was, or its seat is parked */
 } Placed;
 
 static bool takes_time(const Policy *policy, const Device *device, const Job *job) {
@@ -20,7 +20,7 @@ static bool takes_time(const Policy *policy, const Device *device, const Job *jo
     return job->place != POLICY_PLACE_NONE || !replica || replica->state != REPLICA_RESIDENT;
 }
 
-/* The job gets its memory on the device. */
+/* Grants the job its memory on the device. */
 static Error *grant(Policy *policy, Device *device, Job *job) {
     Replica *replica = replica_find(policy, job->model, device);
     if (!replica) {
@@ -110,7 +110,8 @@ static Error *try_place(Policy *policy, Device *device, Job *job, bool owed, Pla
     return NULL;
 }
 
-/* The first by turn of what may come to the device: from the pool or from those that demand it. */
+/* The first seat by turn whose jobs may come to the device: from the pool or from those that demand
+ * the device. */
 static Seat *first_outside(Policy *policy, Device *device, PolicyClass class_) {
     Seat *first = fair_share_top(policy, &device->demand, class_);
     for (uint32_t i = 0; i < policy->bucket_count; i++) {
@@ -124,7 +125,7 @@ static Seat *first_outside(Policy *policy, Device *device, PolicyClass class_) {
     return first;
 }
 
-/* Whether a job from outside goes first, though a job of its class is ready here. */
+/* Whether a job from outside goes first, though a job of its class is ready on the device. */
 static bool goes_first(const Policy *policy, const Job *outside, const Job *ready) {
     if (outside->account == ready->account)
         return fair_share_is_due(outside, ready) || fair_share_far_before(policy, outside, ready);
@@ -170,7 +171,7 @@ Error *placement_prefetch(Policy *policy, Device *device) {
     return NULL;
 }
 
-/* A model's replicas on idle devices stand first, so the first one tells. */
+/* A model's replicas on idle devices stand first, so the first one decides. */
 static Device *idle_with_weights(const Job *job, uint64_t bytes) {
     const Replica *replica = job->model->replicas;
     if (!replica || replica->state == REPLICA_EVICTING) return NULL;
@@ -270,7 +271,7 @@ void placement_leave(Policy *policy, Job *job) {
     quota_unpark(policy, job->account->tenant);
 }
 
-/* It has left the device; waits elsewhere, unless it has failed too often. */
+/* Handles a job that has left the device: it waits elsewhere, unless it has failed too often. */
 static Error *retry(Policy *policy, Job *job) {
     if (++job->retries <= JOB_RETRIES_MAX) return admission_wait(policy, job);
     job->state = POLICY_JOB_PLACING; /* in no queue */

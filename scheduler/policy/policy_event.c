@@ -55,7 +55,7 @@ static const FieldInfo field_infos[] = {
 #undef FIELD
 };
 
-/* The letter is one of events.def, and all of those have a row: a test sees to it. */
+/* The letter must be one of events.def; a test checks that all of those have a row. */
 static const FieldInfo *find_field(char letter) {
     const FieldInfo *field = field_infos;
     while (field->letter != letter) {

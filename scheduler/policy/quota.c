@@ -17,7 +17,7 @@ static bool timer_less(const HeapNode *a, const HeapNode *b) {
     return x->key.low < y->key.low;
 }
 
-/* Minutes that left the hour are taken out of its sum. */
+/* Subtracts minutes that left the hour from the hour's sum. */
 static void advance_hour(const Policy *policy, Tenant *tenant) {
     uint64_t minute = policy->now_ns / MINUTE_NS;
     uint64_t steps = minute - tenant->minute;
@@ -62,13 +62,13 @@ bool quota_allows_seat(Policy *policy, const Seat *seat) {
     return quota_slice_ns(policy, tenant) > 0;
 }
 
-/* When the hour has moved on far enough that something of it is free again. */
+/* Sets the time when the hour has moved on so far that some of the quota is free again. */
 static void set_wake(Policy *policy, Tenant *tenant) {
     if (tenant->wake_ns || quota_slice_ns(policy, tenant) > 0) return;
     for (uint64_t i = 1; i <= QUOTA_MINUTES && !tenant->wake_ns; i++)
         if (tenant->minutes[(tenant->minute + i) % QUOTA_MINUTES])
             tenant->wake_ns = (tenant->minute + i) * MINUTE_NS;
-    /* nothing used and nothing left: all of it is out in running slices, or the quota is 0 */
+    /* nothing used and nothing left: running slices have all of it, or the quota is 0 */
     if (tenant->wake_ns) heap_push(&policy->timers, &tenant->timer_node, timer_less);
 }
 

@@ -35,7 +35,7 @@ static void show_times(const Job *row, JobsApiJob *out) {
     out->missed = (out->ended ? row->finished : calendar_now()) > row->deadline; /* NaN: not */
 }
 
-/* Of a run that is over or was stopped, as long as this process knows it. */
+/* Shows the counters of a run that has ended or was stopped, as long as this process knows it. */
 static void show_counters(JobService *service, const Job *row, JobsApiJob *out) {
     ControlStatus status = {0};
     if (row->items_total >= 0) return;
@@ -65,8 +65,8 @@ static void show_status(
         job_service_explain_wait(service, tenant, out);
 }
 
-/* Why it is in its state: of the newest event that says so. That a job was submitted, or did what
- * it should, needs no reason. */
+/* Shows the reason for the job's state: that of the newest event with one. Being submitted, or
+ * doing as asked, needs no reason. */
 static Error *show_why(JobService *service, const Job *row, JobsApiJob *out) {
     OWN(JobEventList, list) = NULL;
     if (row->state == JOB_STATE_QUEUED || row->state == JOB_STATE_SUCCEEDED) return NULL;
@@ -250,7 +250,7 @@ Error *job_service_copy(JobService *service, CatalogWork work, void *context, Jo
     return error;
 }
 
-/* As a submission is: the fork waits in the same queue. */
+/* As for a submission: the fork waits in the same queue. */
 Error *job_service_check_queue(JobService *service, TenantId id) {
     Tenant tenant;
     TRY(settings_cache_get_tenant(service->settings, id, &tenant));
@@ -272,7 +272,7 @@ static Error *fork_job(
     return NULL;
 }
 
-/* Of a job that is in a file the row stays. */
+/* The row of a job that is in a file stays. */
 static Error *do_remove(Connection *catalog, void *context) {
     const Job *row = context;
     if (row->state == JOB_STATE_RELEASED && row->bytes_stored > 0)
@@ -296,7 +296,8 @@ static Error *do_remove_damaged(Connection *catalog, void *context) {
     return jobs_remove_damaged(catalog, job->tenant, job->id);
 }
 
-/* Nothing else can be done with it. owned_error: what reading it said. */
+/* Removes a job that is damaged, the only change that it allows. owned_error: from reading the
+ * job. */
 static Error *remove_damaged(JobService *service, const Caller *caller, const char *job,
     Error *owned_error, JobsApiJob *out_job) {
     DamagedJob damaged = {.tenant = caller->tenant};

@@ -10,14 +10,15 @@ static Error *fail_ended(const Job *row) {
     FAIL(CONFLICT, "cannot checkpoint a job that is %s", job_state_info(row->state)->name);
 }
 
-/* At its next safepoint when it runs. What has not begun goes into the file as it was submitted. */
+/* Takes the newest checkpoint, at the next safepoint of a running job. A job that has not begun
+ * goes into the file as it was submitted. */
 static Error *take_newest(JobService *service, Job *inout_row) {
     if (inout_row->state != JOB_STATE_QUEUED) return NULL;
     Error *error = control_checkpoint(service->control, inout_row->tenant, inout_row->id);
     if (error_code(error) != ERROR_CONFLICT) return error;
     Error *missing = jobs_get(service->store, inout_row->tenant, inout_row->id, inout_row);
     if (!missing && job_state_is_unfinished(inout_row->state)) {
-        error_free(error); /* it has not begun, or somebody has suspended it */
+        error_free(error); /* the job has not begun, or somebody has suspended it */
         return NULL;
     }
     error_free(missing); /* the first one says why */
@@ -36,8 +37,8 @@ static Error *export(
     return NULL;
 }
 
-/* The job stands still until nothing of the file is missing. A file that is lost on its way can be
- * asked for again, as long as the job's data is here. */
+/* Releases the job. It stands still until the file is complete. A file that is lost on its way can
+ * be asked for again, as long as the job's data is here. */
 static Error *release(JobService *service, const Job *row, const JobExport *wanted, bool suspended,
     const char *path, HttpStream *out_stream) {
     Control *control = service->control;

@@ -25,8 +25,8 @@ static Error *ask_owner(
     return owner_link_get(link, row->id, caller->hops, out_there);
 }
 
-/* What is known there, if anybody answers and not too many wait for that already, who would keep
- * the server's threads from everybody else: else what stands in the tombstone. */
+/* Shows the state that the other node reports, if it answers and not too many threads wait for that
+ * already, which would keep the server's threads from other requests; else the tombstone's. */
 void job_service_show_moved(
     JobService *service, const Caller *caller, const Job *row, JobsApiJob *inout_job) {
     OwnedJob there;
@@ -65,12 +65,12 @@ static Error *check_node(
     char name[JOB_ID_TEXT_SIZE];
     Error *error = node_link_open(node, &link);
     if (!error) error = owner_link_get(link, job, 0, &there);
-    if (error) { /* it has no such job, or cannot say */
+    if (error) { /* the other node has no such job, or cannot say */
         error_free(error);
         return NULL;
     }
     if (tenant && strcmp(there.tenant, tenant) != 0) return NULL;
-    if (there.epoch <= epoch) { /* it is where the file comes from, or it knows who wrote it */
+    if (there.epoch <= epoch) { /* the other node wrote the file, or knows who did */
         *inout_vouched |= strcmp(there.state, job_state_info(JOB_STATE_RELEASED)->name) == 0;
         return NULL;
     }

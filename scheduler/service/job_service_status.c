@@ -63,7 +63,7 @@ void job_service_use(void *self, TenantId tenant, JobsApiUse *out_use) {
 
 void job_service_tenant_changed(void *self, TenantId tenant) {
     const JobService *service = self;
-    /* a control thread that ends learns of it at its next start */
+    /* a control thread that ends learns of the change at its next start */
     error_free(control_tell_quotas(service->control, tenant));
 }
 

@@ -7,7 +7,7 @@
 
 enum {
     AT_ONCE = 64, /* verifications listed */
-    /* Of the home's time: who asked for one looks more often than that. */
+    /* Of the home's time: a client that asked for a verification looks more often. */
     CLIENT_GONE_S = 60,
 };
 
@@ -24,7 +24,8 @@ static Error *do_begin(Connection *catalog, void *context) {
     return verifications_begin(catalog, work->tenant, &work->request, &work->copy);
 }
 
-/* As the job's, but nothing stops it on the way, and its checkpoints are nobody's concern. */
+/* As the job's policy, but nothing stops the replay on its way, and no reader needs its
+ * checkpoints. */
 static Error *make_policy(JobService *service, const Job *row, ByteWriter *out) {
     ByteWriter OWN_BYTES(bytes) = {0};
     JobPolicy OWN_POLICY(policy) = {0};
@@ -36,7 +37,7 @@ static Error *make_policy(JobService *service, const Job *row, ByteWriter *out) 
     return byte_writer_check(out);
 }
 
-/* One that has ended takes its replay along. */
+/* Shows a verification; one that has ended also removes its replay. */
 static Error *show(JobService *service, const Verification *it, JobsApiVerification *out) {
     const Control *control = service->control;
     JobsApiJob replay = {0};
@@ -91,12 +92,12 @@ static Error *do_end(Connection *catalog, void *context) {
     return verifications_end(catalog, work->tenant, work->judged);
 }
 
-/* What is told already need not go on. */
+/* Stops a replay whose result is known. */
 static Error *stop_replay(JobService *service, const Job *replay) {
     if (!job_state_is_unfinished(replay->state)) return NULL;
     Error *error = control_cancel(service->control, replay->tenant, replay->id);
     if (error_code(error) != ERROR_CONFLICT) return error;
-    error_free(error); /* it has ended by itself */
+    error_free(error); /* the replay has ended by itself */
     return NULL;
 }
 
@@ -123,7 +124,7 @@ Error *job_service_verification(
 
 static bool is_client_gone(const VerificationName *name, const Job *replay) {
     if (isnan(replay->finished)) return true; /* such a job does not end any more */
-    return name->ended_ago_s >= CLIENT_GONE_S + ALIVE_TIME_STEP_S; /* NaN: it ended just now */
+    return name->ended_ago_s >= CLIENT_GONE_S + ALIVE_TIME_STEP_S; /* NaN: ended just now */
 }
 
 static Error *settle_one(JobService *service, const VerificationName *name) {
@@ -144,7 +145,8 @@ Error *job_service_settle_verifications(JobService *service) {
             Error *error = settle_one(service, &names[i]);
             const ErrorCode code = error_code(error);
             if (code != ERROR_NOT_FOUND && code != ERROR_CORRUPT) TRY(error);
-            error_free(error); /* somebody else has ended it, or fsck names what cannot be read */
+            error_free(error); /* another thread has ended the verification, or fsck names the
+                                * row that cannot be read */
             after = names[i].row;
         }
     }

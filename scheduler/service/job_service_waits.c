@@ -7,7 +7,7 @@ typedef struct ServiceWait {
     TenantId tenant;
     JobId job;
     JobsApiQuestion what;
-    bool needed; /* else it is over at once */
+    bool needed; /* else the wait is over at once */
     HttpWaker waker;
     Error *error;
 } ServiceWait;
@@ -16,7 +16,7 @@ typedef struct ServiceWait {
 static void take_answer(void *context, Error *owned_error) {
     ServiceWait *wait = context;
     wait->error = owned_error;
-    wait->waker.wake(wait->waker.self); /* the wait is its owner's again */
+    wait->waker.wake(wait->waker.self); /* the wait belongs to its owner again */
 }
 
 static void begin(void *self, HttpWaker waker) {
@@ -32,17 +32,17 @@ static void begin(void *self, HttpWaker waker) {
     }
     Error *error = control_ask(
         wait->service->control, questions[wait->what], wait->tenant, wait->job, take_answer, wait);
-    if (error) take_answer(wait, error); /* else the wait may be gone already */
+    if (error) take_answer(wait, error); /* else the wait may be freed already */
 }
 
 static void drop(void *self) {
     ServiceWait *wait = self;
-    error_free(wait->error); /* nobody asks for it any more */
+    error_free(wait->error); /* no caller asks for the error any more */
     memory_free(wait);
 }
 
-/* That a job has not begun, or that somebody has suspended it meanwhile, is no error of a
- * checkpoint: the newest one is as good. */
+/* For a checkpoint it is no error that a job has not begun, or was suspended meanwhile: the newest
+ * checkpoint is as good. */
 static Error *check_newest(ServiceWait *wait, Error *owned_error) {
     Job row;
     if (error_code(owned_error) != ERROR_CONFLICT) return owned_error;

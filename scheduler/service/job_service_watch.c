@@ -11,8 +11,8 @@ struct JobWatch {
     JobService *service;
     JobId id;
     TenantId tenant;
-    int64_t since;   /* the last event told */
-    JobsApiJob told; /* the progress told last */
+    int64_t since;   /* the last event sent */
+    JobsApiJob told; /* the progress sent last */
     HttpWaker waker; /* set by start */
     bool started;
     JobWatch *next, **link; /* in service->watches, guarded by its mutex */
@@ -92,7 +92,7 @@ static Error *pull(void *self, ByteWriter *out, HttpStreamState *out_state) {
     Job row;
     JobsApiJob job;
     OWN(JobEventList, list) = NULL;
-    /* the row before its events: an end that is seen in it has its event among them */
+    /* the row before its events: if the row has ended, the end is among its events */
     TRY(jobs_get(watch->service->store, watch->tenant, watch->id, &row));
     TRY(job_events_list(watch->service->store, watch->tenant, watch->id, watch->since, &list));
     for (size_t i = 0; i < list->count; i++) {

@@ -15,10 +15,10 @@ const OutputAnswerLimits output_answer_limits = {
 /* Strings are written at the width of the longest one: so much may become of them. */
 #define TEXTS_MAX ((uint64_t)64 << 20)
 
-/* What a part takes beside its data: itself, its name, and what the allocator adds. */
+/* Memory of a part beside its data: the part, its name, and the allocator's overhead. */
 enum { PART_BYTES = 512 };
 
-/* What one pull writes, if no chunk has more. */
+/* How much one pull writes, if no chunk has more. */
 enum { ENOUGH = 128 << 10 };
 
 /* One row's share of a member. */
@@ -41,14 +41,14 @@ typedef struct OutputAnswer {
     TenantId tenant;
     JobId job;
     bool append;
-    NameMap *names; /* to members; while it is planned */
+    NameMap *names; /* to members; while the answer is planned */
     Member *first, **last;
     uint64_t bytes, held, parts; /* planned so far */
-    uint64_t piece;              /* memory for what is read at once */
+    uint64_t piece;              /* memory for the bytes that are read at once */
     /* Where it is while it is read. */
     NpzPieces *writer;
     Member *member; /* NULL: the directory comes next */
-    Part *part;     /* of it; NULL: it ends next */
+    Part *part;     /* of the member; NULL: the member ends next */
     bool begun;
     size_t chunk;           /* of the part */
     StoredContent *content; /* the row that the part stands in; NULL: not open */
@@ -105,7 +105,7 @@ static bool fits(const Member *member, const NamedArray *array) {
     return array->dtype == member->form.dtype && shape_equal(&shape, &member->form.shape);
 }
 
-/* Where the array goes: into a member of its own, or behind those of its name. */
+/* Finds the destination of the array: a member of its own, or the end of the one with its name. */
 static Error *find_member(OutputAnswer *answer, const NamedArray *array, Member **out_member) {
     Member *member = name_map_find(answer->names, array->name);
     if (!member) return add_member(answer, array, out_member);
@@ -149,8 +149,7 @@ static Error *add_part(
     return NULL;
 }
 
-/* What the row holds, without a chunk of it: data that stands in chunks is memory that nobody
- * touches. */
+/* Plans a row without reading a chunk: data in chunks is memory that is never touched. */
 static Error *plan_row(OutputAnswer *answer, int64_t sequence) {
     OWN(StoredContent, content) = NULL;
     ArrayList OWN_ARRAYS(arrays) = {0};

@@ -89,7 +89,7 @@ void checker_expect(Checker *checker, uint64_t job, uint64_t device_ns) {
 
 static void submit(Checker *checker, const PolicyEvent *event) {
     CheckJob *job = &checker->jobs[event->job];
-    if (job->life == CHECK_ACCEPTED) return; /* the policy must have refused it */
+    if (job->life == CHECK_ACCEPTED) return; /* the policy must have refused the job */
     *job = (CheckJob){.tenant = (uint32_t)event->tenant,
         .model = (uint32_t)event->model,
         .device = CHECK_NOTHING,

@@ -60,7 +60,7 @@ static CheckUse *find_use(const Checker *checker, const CheckJob *job) {
     return id_map_find(&checker->uses, job->model, (uint64_t)job->device << 32 | job->tenant);
 }
 
-/* A tenant is charged the weights once for each device where it uses them. */
+/* Charges a tenant for the weights once for each device where the tenant uses them. */
 static void add_use(Checker *checker, const CheckJob *job) {
     CheckUse *use = find_use(checker, job);
     if (!use) {

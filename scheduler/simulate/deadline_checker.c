@@ -37,7 +37,7 @@ void deadline_checker_release(DeadlineChecker *checker) {
     memory_free(checker);
 }
 
-/* What was promised under another share is judged no more. */
+/* Stops judging jobs that were promised an end under another share. */
 static void forget(DeadlineChecker *checker) {
     for (size_t i = 0; i < checker->count; i++) checker->jobs[i].feasible = false;
 }

@@ -94,7 +94,7 @@ static Error *read_number(const Key *key, json_object *value, uint64_t *out) {
     return NULL;
 }
 
-/* One number, or [least, greatest]. */
+/* Reads one number, or [least, greatest]. */
 static Error *read_range(const Key *key, json_object *value, ScenarioRange *out) {
     if (!json_object_is_type(value, json_type_array)) {
         TRY(read_number(key, value, &out->least));
@@ -120,7 +120,8 @@ static Error *read_weights(const Key *key, json_object *value, ScenarioTenants *
     return NULL;
 }
 
-/* {"name": number, ...} with names from a list; numbers go to where the name stands in it. */
+/* Reads {"name": number, ...} with names from a list; each number goes to its name's place in the
+ * list. */
 static Error *read_named(
     const Key *key, json_object *value, const char *const *names, uint32_t count, uint64_t *out) {
     if (!json_object_is_type(value, json_type_object))

@@ -92,7 +92,7 @@ Error *simulation_tell(Simulation *world, PolicyEvent event) {
             world->options.tamper.change(world->options.tamper.self, &world->actions[i]);
     }
     TRY(checker_apply(world->checker, &event, world->actions, count));
-    /* what the policy said is carried out, also where the checker was shown something else */
+    /* the policy's own actions are carried out, even if the checker was shown others */
     for (size_t i = 0; i < count; i++) TRY(simulation_carry_out(world, &actions[i]));
     return NULL;
 }
@@ -178,7 +178,7 @@ static Error *run(Simulation *world) {
     for (uint32_t i = 0; i < world->scenario->job_groups; i++) TRY(simulation_arrive(world, i));
     while (world->heap_count && (!limit || world->result.events < limit)) {
         Happening happening = next_happening(world);
-        /* faults would go on for ever: they are not what the end waits for */
+        /* faults would continue for ever: the end does not wait for them */
         if (happening.kind == HAPPENING_LOST && world->fault_count == world->heap_count + 1) break;
         TRY(happen(world, &happening));
     }

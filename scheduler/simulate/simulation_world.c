@@ -165,7 +165,7 @@ Error *simulation_carry_out(Simulation *world, const PolicyAction *action) {
     return NULL;
 }
 
-/* What the end of a slice means, for a job that is not at its end. */
+/* Chooses the outcome of a slice of a job that is not at its end. */
 static PolicyOutcome choose_outcome(
     Simulation *world, const ScenarioJobs *jobs, PolicyEvent *event) {
     if (simulation_chance(world, jobs->grow)) {
@@ -257,10 +257,10 @@ static Error *request(Simulation *world, const Happening *happening) {
         return simulation_later(
             world, delay, (Happening){.kind = HAPPENING_RESUME, .object = happening->object});
     }
-    /* the move it was suspended by may have failed */
+    /* the move of its suspension may have failed */
     if (view.state != POLICY_JOB_SUSPENDED && !view.suspending) return NULL;
     event.kind = POLICY_EVENT_RESUME_REQUESTED;
-    if (view.state == POLICY_JOB_SUSPENDED) job->epoch++; /* it is not blocked any more */
+    if (view.state == POLICY_JOB_SUSPENDED) job->epoch++; /* cancels the pending unblock */
     return simulation_tell(world, event);
 }
 

@@ -6,7 +6,7 @@
 #include "vm/assembly/assembly_internal.h"
 #include "vm/code/liveness.h"
 
-/* After '@' or '%': a word or a number. */
+/* Reads the label after '@' or '%': a word or a number. */
 static Error *read_label(Tokens *tokens, const char *mark, char **out) {
     TRY(tokens_expect(tokens, mark));
     if (tokens->token.kind != TOKEN_WORD && tokens->token.kind != TOKEN_NUMBER)
@@ -123,7 +123,7 @@ static Error *read_primitive_definition(Assembly *assembly) {
     return error;
 }
 
-/* A function's flags behind its ports; body->register_count and last_uses are set. */
+/* Reads a function's flags after its ports; sets body->register_count and last_uses. */
 static Error *read_flags(Tokens *tokens, uint32_t *out_flags, AssemblyBody *body) {
     static const struct {
         const char *word;
@@ -148,7 +148,7 @@ static Error *read_flags(Tokens *tokens, uint32_t *out_flags, AssemblyBody *body
     }
 }
 
-/* Remembers where a body is and goes on behind it: functions may be called before they stand. */
+/* Remembers the place of a body and skips it: functions may be called before their definition. */
 static Error *skip_body(Assembly *assembly, AssemblyBody *body) {
     Tokens *tokens = &assembly->tokens;
     if (!tokens_at(tokens, "{")) return tokens_fail(tokens, "'{' is missing");

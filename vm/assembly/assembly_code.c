@@ -169,8 +169,8 @@ static bool at_line_end(const Code *code) {
     return code->tokens.token.kind == TOKEN_NEWLINE || tokens_at(&code->tokens, "}");
 }
 
-/* Operands up to an arrow or the end of the line. InvokePacked's primitive needs no comma behind it
- * and is followed by the count of outputs, which the arrow's right side gives. */
+/* Reads operands up to an arrow or the end of the line. InvokePacked's primitive needs no comma
+ * after it and is followed by the count of outputs, which the arrow's right side gives. */
 static Error *read_operands(Code *code) {
     for (bool first = true; !at_line_end(code); first = false) {
         if (tokens_at(&code->tokens, "->") || tokens_at(&code->tokens, "=>")) return NULL;

@@ -22,7 +22,7 @@ Error *assembly_read_shape(Tokens *tokens, Shape *out) {
     return NULL;
 }
 
-/* One element as written: true, false, an integer, a float. */
+/* Reads one element: true, false, an integer, a float. */
 static Error *read_element(Tokens *tokens, DType dtype, uint8_t *to) {
     bool is_true = tokens_at(tokens, "true");
     if (is_true || tokens_at(tokens, "false")) {
@@ -78,7 +78,7 @@ static Error *read_hex(Tokens *tokens, Tensor *tensor) {
     return tokens_next(tokens);
 }
 
-/* How much text there is bounds what is allocated: an element takes a digit at least. */
+/* The length of the text bounds the allocation: an element takes a digit at least. */
 static Error *check_size(const Tokens *tokens, DType dtype, const Shape *shape, bool hex) {
     uint64_t bytes;
     TRY_WRAP(shape_bytes(shape, dtype, &bytes), "line %u", tokens->token.line);
@@ -89,7 +89,7 @@ static Error *check_size(const Tokens *tokens, DType dtype, const Shape *shape, 
     return NULL;
 }
 
-/* Texts in quotes go behind each other into one text; ends: where each ends. */
+/* Reads texts in quotes into one text; ends: the end of each. */
 static Error *read_texts(Tokens *tokens, int64_t count, TextBuilder *text, uint64_t *ends) {
     TRY(tokens_expect(tokens, "{"));
     for (int64_t i = 0; i < count; i++) {

@@ -23,7 +23,7 @@ uint32_t basic_blocks_find(const BasicBlocks *blocks, uint32_t pc) {
     return low;
 }
 
-/* pcs that the instruction may go on at, but the next one. No opcode has more jumps than two. */
+/* The pcs that the instruction may jump to. No opcode has more than two jumps. */
 static uint32_t jump_targets(const Instruction *instruction, uint32_t pc, uint32_t out_targets[2]) {
     uint32_t count = 0;
     if (!(opcode_infos[instruction->opcode].flags & OPCODE_FLAG_JUMP)) return 0;

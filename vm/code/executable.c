@@ -15,7 +15,7 @@ const char *port_form_name(PortForm form) {
 }
 
 Executable *executable_retain(const Executable *executable) {
-    Executable *counted = (Executable *)(uintptr_t)executable; /* immutable but for its count */
+    Executable *counted = (Executable *)(uintptr_t)executable; /* immutable except its count */
     refcount_retain(&counted->refcount);
     return counted;
 }

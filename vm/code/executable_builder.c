@@ -8,7 +8,7 @@
 #include "vm/code/verifier.h"
 
 struct ExecutableBuilder {
-    Executable *executable; /* growing; nobody else sees it before finish */
+    Executable *executable; /* grows; not visible to others before finish */
     size_t function_capacity, constant_capacity, primitive_capacity, code_capacity;
     uint32_t current; /* function whose code is being added, or UINT32_MAX */
     size_t instruction_capacity;

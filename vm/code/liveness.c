@@ -35,8 +35,9 @@ static Error *pair_list_add(PairList *list, uint32_t register_index, uint32_t bl
     return NULL;
 }
 
-/* Everything that lives only while one function is analysed. One register at a time: from each
- * block that reads it before writing it, backwards through the predecessors up to the writers. */
+/* The memory for the analysis of one function. It handles one register at a time: from each block
+ * that reads the register before writing it, backwards through the predecessors up to the
+ * writers. */
 typedef struct Analysis {
     const Executable *executable;
     const Function *function;
@@ -70,7 +71,8 @@ static Error *alloc_words(size_t count, uint32_t **out) {
     return NULL;
 }
 
-/* inout_seen: 2 per register: block + 1 that recorded its read, its write last. */
+/* inout_seen: 2 per register: block + 1 of the last recorded read and of the last recorded
+ * write. */
 static Error *scan_instruction(
     Analysis *analysis, uint32_t block, const Instruction *instruction, uint32_t *inout_seen) {
     uint32_t read_count = instruction_first_written(instruction);
@@ -288,7 +290,8 @@ Error *liveness_of_function(
     return NULL;
 }
 
-/* Alive behind instruction pc; the end of its block is at most 64 instructions away. */
+/* The registers alive after instruction pc; the end of its block is at most 64 instructions
+ * away. */
 static Error *alive_behind(
     const Executable *executable, uint32_t function, uint32_t pc, uint64_t *out_words) {
     const Function *in = &executable->functions[function];
@@ -322,7 +325,7 @@ Error *liveness_of_caller(
     return NULL;
 }
 
-/* Backwards over one instruction, marking the reads of registers that are dead behind it. */
+/* Steps backwards over one instruction and marks the reads of registers that are dead after it. */
 static void mark_instruction(uint64_t *words, uint64_t *inout_live) {
     Instruction instruction = instruction_read(words);
     live_remove_written(&instruction, inout_live);

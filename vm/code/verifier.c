@@ -156,7 +156,8 @@ static Error *check_invoke_packed(const Check *check) {
     return check_packed_outputs(check);
 }
 
-/* Calls of VM functions; how many arguments a packed function takes is known when it is found. */
+/* Checks calls of VM functions; the argument count of a packed function is known when the function
+ * is found. */
 static Error *check_call(const Check *check, bool packed_too) {
     const Instruction *instruction = &check->instruction;
     const Function *callee = &check->executable->functions[operand_value(instruction->operands[0])];
@@ -199,7 +200,7 @@ static const struct {
     {'w', CLOSURE_FIRST, CLOSURE_LAST, "side"},
 };
 
-/* What a letter asks of an operand of the right kind. */
+/* Checks the rule of a letter for an operand of the right kind. */
 static Error *check_letter(const Check *check, uint32_t index) {
     const Instruction *instruction = &check->instruction;
     char letter = opcode_operand_letter(instruction->head, index, instruction->output_count);
@@ -219,7 +220,7 @@ static Error *check_letter(const Check *check, uint32_t index) {
     return NULL;
 }
 
-/* What the first operand's letter asks of all others. */
+/* Checks the rule of the first operand's letter for all other operands. */
 static Error *check_callee(const Check *check) {
     switch (opcode_infos[check->instruction.opcode].operands[0]) {
     case 'p':
@@ -277,7 +278,7 @@ static Error *check_function(const Executable *executable, uint32_t index) {
     if (function->parameter_count > function->register_count)
         FAIL(CORRUPT, "function %s: %u parameters in %u registers", function->name,
             function->parameter_count, function->register_count);
-    /* what may be named at all: keeps the cost of an analysis linear in the bytes given */
+    /* bounds on names: keeps the cost of an analysis linear in the bytes given */
     if (function->parameter_count > INSTRUCTION_OPERANDS_MAX ||
         function->register_count >
             function->word_count + function->parameter_count + REGISTERS_UNNAMED_MAX)

@@ -20,8 +20,8 @@ static Error *fail_undefined(
         opcode_infos[head_opcode(*function_instruction(executable, function, reader))].mnemonic);
 }
 
-/* A last use must be one: the register is dead behind the instruction and no later operand of the
- * instruction reads it. */
+/* Checks that a last use is one: the register is dead after the instruction and no later operand of
+ * the instruction reads it. */
 static Error *check_last_uses(
     const Function *function, const Instruction *instruction, uint32_t pc, uint64_t *inout_live) {
     live_remove_written(instruction, inout_live);

@@ -14,7 +14,7 @@ enum {
     IN_HOST = 1,
     IN_DEVICE = 2,
     IN_ANY = 4,
-    EDGES_PER_WORD = 64, /* beyond it the code is refused, as for registers alive (liveness.c) */
+    EDGES_PER_WORD = 64, /* code with more is refused, as with registers alive (liveness.c) */
     EDGES_MIN = 1 << 16,
     NODE_NOTHING = 0, /* no tensor */
     NODE_HOST,
@@ -33,15 +33,15 @@ typedef struct Reader {
     uint8_t slot;
 } Reader;
 
-typedef struct Local { /* what a register is, where it was last written in this block */
+typedef struct Local { /* the node of a register, and the block in which it was last set */
     uint32_t block;    /* + 1 */
     uint32_t node;
 } Local;
 
 typedef struct Graph {
     const Executable *executable;
-    uint32_t *first_parameter; /* by function: its nodes; behind them the node of its result */
-    uint32_t *first_live;      /* by function: nodes of what is alive at its blocks' ends */
+    uint32_t *first_parameter; /* by function: its nodes; after them the node of its result */
+    uint32_t *first_live;      /* by function: nodes of the values alive at its blocks' ends */
     uint32_t node_count;
     Edge *edges;
     size_t edge_count, edge_capacity, edges_max;
@@ -73,7 +73,7 @@ static void set_register(Graph *graph, uint32_t index, uint32_t node) {
     graph->locals[index] = (Local){graph->block + 1, node};
 }
 
-/* Where a register stands among those alive at the end of a block; false: it is dead there. */
+/* Finds a register among those alive at the end of a block; false: the register is dead there. */
 static bool find_live(const Graph *graph, uint32_t block, uint32_t index, uint32_t *out_node) {
     const FunctionLiveness *liveness = graph->liveness;
     uint32_t low = liveness->live_out_offsets[block];
@@ -89,7 +89,8 @@ static bool find_live(const Graph *graph, uint32_t block, uint32_t index, uint32
     return low < liveness->live_out_offsets[block + 1] && liveness->live_out[low] == index;
 }
 
-/* A register that this block has not written: whatever it is behind the blocks before. */
+/* The node of a register that this block has not written: it joins the nodes at the ends of the
+ * blocks before. */
 static Error *join(Graph *graph, uint32_t index, uint32_t *out_node) {
     const BasicBlocks *blocks = &graph->liveness->blocks;
     const uint32_t node = graph->node_count++;
@@ -156,7 +157,7 @@ static Error *read_invoke(Graph *graph, const Instruction *instruction) {
     return NULL;
 }
 
-/* Arguments become parameters; *out: what the call gives. */
+/* Arguments become parameters; *out: the result of the call. */
 static Error *read_call(Graph *graph, const Instruction *instruction, uint32_t *out) {
     const uint32_t callee = (uint32_t)operand_value(instruction->operands[0]);
     const Function *function = &graph->executable->functions[callee];
@@ -171,7 +172,7 @@ static Error *read_call(Graph *graph, const Instruction *instruction, uint32_t *
     return NULL;
 }
 
-/* What a closure is called with is not known here. */
+/* The arguments of a closure's call are not known here. */
 static Error *read_closure(Graph *graph, const Instruction *instruction) {
     const uint32_t callee = (uint32_t)operand_value(instruction->operands[0]);
     const Function *function = &graph->executable->functions[callee];
@@ -198,7 +199,7 @@ static uint32_t named_slot(const Instruction *instruction) {
     return slot_node((uint64_t)operand_value(instruction->operands[index]));
 }
 
-/* *out: what the instruction gives. */
+/* *out: the node of the instruction's result. */
 static Error *read_given(Graph *graph, const Instruction *instruction, uint32_t *out) {
     *out = NODE_NOTHING;
     switch (opcode_infos[instruction->opcode].slot) {
@@ -231,8 +232,8 @@ static Error *read_given(Graph *graph, const Instruction *instruction, uint32_t 
     return NULL;
 }
 
-/* What an instruction reads, and *out: what its destination is then. The last one of a function
- * gives it to the function's caller. */
+/* Reads the operands of an instruction; *out: the node of its destination. The last instruction of
+ * a function passes it to the function's caller. */
 static Error *read_effect(Graph *graph, const Instruction *instruction, uint32_t *out) {
     TRY(read_host_operands(graph, instruction));
     TRY(read_given(graph, instruction, out));
@@ -299,7 +300,7 @@ static Error *spread(Graph *graph) {
     graph->slots = memory;
     TRY(memory_alloc((size_t)graph->node_count + 2, sizeof(uint32_t), &memory));
     uint32_t *offsets = memory;
-    /* edges by their start, and a stack that a node enters once for each slot it gets */
+    /* edges by their start, and a stack that a node enters once for each slot that it gets */
     Error *error = memory_alloc(
         graph->edge_count + (size_t)graph->node_count * 3 + 3, sizeof(uint32_t), &memory);
     if (!error) {

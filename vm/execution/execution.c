@@ -44,7 +44,8 @@ static Error *find_packed(Execution *execution) {
     return NULL;
 }
 
-/* The residency's own is there as long as the residency: no count that all its executions share. */
+/* Whether the execution holds a registry of its own. The residency's lives as long as the residency
+ * and is not counted, which would be a count that all executions share. */
 static bool has_own_registry(const Execution *execution) {
     return execution->packed != execution->residency->builtins;
 }
@@ -185,8 +186,8 @@ static Error *locate(Execution *execution, Error *owned_error) {
         executable->primitives[operand_value(instruction.operands[0])].operator_info->name);
 }
 
-/* Between two runs nothing is queued: the device is free for others, and any thread may read what
- * was computed. */
+/* Waits for queued work, so that nothing is queued between two runs: the device is free for others,
+ * and any thread may read the results. */
 static Error *finish_queued(Execution *execution) {
     const MemoryPool *pool = execution->pools[SLOT_DEVICE];
     Device *device = memory_pool_get_device(pool);
@@ -196,8 +197,8 @@ static Error *finish_queued(Execution *execution) {
     return NULL;
 }
 
-/* An instruction that was left half done has not happened: the stop that it was left for has.
- * Handlers change nothing before they can fail no more, where a kernel may be abandoned. */
+/* An abandoned instruction has not happened; the stop that it was abandoned for has. Handlers
+ * change nothing before the last step that can fail, if a kernel may be abandoned. */
 static Error *take_abandonment(Execution *execution, Error *error, RunResult *out_result) {
     if (error_code(error) != ERROR_ABANDONED) return error;
     if (atomic_load(&execution->kernel_stop->wanted) & KERNEL_STOP_DISCARD) return error;
@@ -208,7 +209,7 @@ static Error *take_abandonment(Execution *execution, Error *error, RunResult *ou
     return NULL;
 }
 
-/* Under the execution's stop; an instruction says so when its kernel may be abandoned. */
+/* Interprets under the execution's stop; an instruction marks when its kernel may be abandoned. */
 static Error *interpret(Execution *execution, Budget budget, RunResult *out_result) {
     FloatEnvironment environment;
     float_environment_enter(&environment);
@@ -232,7 +233,7 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
     if (error) error = locate(execution, error);
     Error *queued = finish_queued(execution);
     if (error)
-        error_free(queued); /* what failed first was told first */
+        error_free(queued); /* the first error is the one that is returned */
     else
         error = queued;
     if (!error) error = residency_check(execution->residency); /* before the result is believed */

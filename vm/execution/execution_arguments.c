@@ -27,7 +27,7 @@ bool execution_owns_memory(const Execution *execution, const Tensor *tensor) {
 
 static void release_owner_storage(void *owner) { storage_release(owner); }
 
-/* The same bytes seen from another slot: sealed, since two storages now stand for them. */
+/* The same bytes in another slot: sealed, since two storages now stand for them. */
 static Error *alias_in_slot(Execution *execution, Tensor *tensor, uint8_t slot, Tensor **out) {
     Storage *from = tensor->storage;
     OWN(Storage, alias) = NULL;
@@ -68,7 +68,7 @@ Error *execution_copy_tensor(
     if (out_answer->kind != MEMORY_GRANTED) return NULL;
     if (bytes > 0) TRY(device_transfer(tensor_place(moved), tensor_place(tensor), bytes));
     if (bytes > 0 && slot == SLOT_HOST && tensor->storage->pool == execution->pools[SLOT_DEVICE])
-        run_ahead_settle(&execution->ahead); /* the bytes are there behind all that was queued */
+        run_ahead_settle(&execution->ahead); /* the copy has waited for all queued work */
     *out = TAKE(moved);
     return NULL;
 }
@@ -100,7 +100,7 @@ static Error *bind_tensor(
     if (slot >= SLOT_COUNT) FAIL(INVALID, "input %s is in slot %u", name, slot);
     MemoryAnswer answer;
     Tensor *moved = NULL;
-    /* a mutable storage stays with whoever made it */
+    /* a mutable storage stays with its maker */
     Error *error = tensor->storage->opaque
                        ? execution_copy_tensor(execution, tensor, slot, &answer, &moved)
                        : execution_move_tensor(execution, tensor, slot, &answer, &moved);
@@ -108,13 +108,13 @@ static Error *bind_tensor(
     if (answer.kind != MEMORY_GRANTED)
         FAIL(EXHAUSTED, "input %s: %" PRIu64 " bytes are not free on %s", name, answer.bytes,
             execution->residency->devices[slot]->name);
-    /* an argument is the caller's too: nobody writes it from here on */
+    /* an argument is the caller's too: it is never written from here on */
     if (!moved->storage->sealed) moved->storage->sealed = true;
     *out = value_object(OBJECT_TENSOR, moved);
     return NULL;
 }
 
-/* Whether the value is of the port's form; tensors in it are looked at one by one. */
+/* Checks that the value has the port's form; the tensors in it are checked one by one. */
 static Error *check_form(const Port *port, const char *name, const Value *value) {
     if (port_is_optional(port) && value->tag == VALUE_NIL) return NULL;
     bool list = port_is_list(port);
@@ -125,7 +125,7 @@ static Error *check_form(const Port *port, const char *name, const Value *value)
         list ? "list" : "tensor");
 }
 
-/* A list of its own, whose tensors are where the port wants them. */
+/* Makes a list of its own, whose tensors are in the port's slot. */
 static Error *bind_list(
     Execution *execution, const Port *port, const char *name, const List *from, Value *out) {
     OWN(List, list) = NULL;
@@ -158,7 +158,7 @@ Error *execution_bind(
     return NULL;
 }
 
-/* A symbol seen with its first size. */
+/* A symbol with the first size that was seen. */
 typedef struct Symbol {
     const char *name;
     const char *port;

@@ -22,7 +22,7 @@ static Error *reserve_frames(Execution *execution) {
 }
 
 static Error *reserve_registers(Execution *execution, size_t count) {
-    /* even a program without registers has a file of them, so that its address is one */
+    /* even a program without registers has a file of them, so that its address is not NULL */
     if (execution->registers && count <= execution->register_capacity) return NULL;
     size_t old = execution->register_capacity, capacity = old ? old : REGISTERS_MIN;
     while (capacity < count) capacity *= 2;

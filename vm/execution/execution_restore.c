@@ -16,7 +16,7 @@ typedef struct Restoring {
     LiveRegisters *live;
     ValueFreezer *freezer;
     uint32_t next_register; /* of the snapshot's */
-    /* Per function: bit 0 it makes tail calls, bit 1 it is the target of one. */
+    /* Per function: bit 0 if it makes tail calls, bit 1 if it is the target of one. */
     uint8_t *tails;
 } Restoring;
 
@@ -66,7 +66,7 @@ static Error *check_frame(const Restoring *restoring, uint32_t index) {
     return NULL;
 }
 
-/* The caller stands at a call that fits the frame above it. */
+/* Checks that the caller stands at a call that fits the frame above it. */
 static Error *check_call(Restoring *restoring, uint32_t index) {
     const Executable *executable = restoring->execution->executable;
     const Frame *caller = &restoring->snapshot->frames[index];

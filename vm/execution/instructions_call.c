@@ -112,7 +112,8 @@ static Error *push_tail(
     return error;
 }
 
-/* What a packed function gives may be mutable, or a tensor of nobody's slot. */
+/* Accepts the result of a packed function, which may be mutable, or a tensor outside the
+ * execution's slots. */
 static Error *accept_result(Execution *execution, const Value *result) {
     if (result->tag != VALUE_OBJECT) return NULL;
     if (value_is(result, OBJECT_TENSOR)) {

@@ -96,7 +96,7 @@ Error *instruction_list_new(
     return NULL;
 }
 
-/* In place when the operand is the list's last use and nobody else holds it. */
+/* Appends in place if the operand is the list's last use and the list has no other holder. */
 Error *instruction_list_append(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
     (void)out_step;
@@ -145,7 +145,7 @@ Error *instruction_make_shape(
     return NULL;
 }
 
-/* What is yielded must not change afterwards: mutable parts are copied. */
+/* A yielded value must not change afterwards: mutable parts are copied. */
 static Error *freeze_yielded(
     Execution *execution, const Value *value, Value *out_value, Step *out_step) {
     OWN(ValueFreezer, freezer) = NULL;

@@ -80,7 +80,7 @@ Error *instruction_alloc_storage(
     return NULL;
 }
 
-/* The storage of an AllocTensor and where in it. */
+/* The storage operand of an AllocTensor, and the offset in it. */
 static Error *storage_operand(const Value *value, Storage **out) {
     if (!value_is(value, OBJECT_STORAGE))
         FAIL(INVALID, "operand 0 is a %s, not a storage", value_kind_name(value));
@@ -119,7 +119,8 @@ Error *instruction_alloc_tensor(
     return alloc_in_storage(instruction, registers, &shape);
 }
 
-/* Without a storage: one of its own in slot 1, which counts as mutable until the tensor goes. */
+/* Makes a tensor with a storage of its own in slot 1, which counts as mutable until the tensor is
+ * released. */
 Error *instruction_alloc_tensor_reg(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
     const DecodedOperand *operands = instruction->operands;
@@ -186,7 +187,7 @@ Error *instruction_device_copy(
     TRY(instruction_tensor_operand(execution, operand_get(&operands[0], registers), 0, &tensor));
     uint8_t slot = (uint8_t)operands[1].constant->integer;
     MemoryAnswer answer;
-    /* strings are in host memory, whatever code of unknown types says */
+    /* strings are in host memory, even if code of unknown types says otherwise */
     if (tensor->dtype == DTYPE_STRING) slot = SLOT_HOST;
     TRY(execution_move_tensor(execution, tensor, slot, &answer, &copy));
     if (answer.kind != MEMORY_GRANTED)

@@ -94,7 +94,7 @@ static inline Error *test_equal(
     return NULL;
 }
 
-/* Where the loop stands between two instructions. */
+/* The loop's position between two instructions. */
 typedef struct Position {
     Frame *frame;
     Value *registers;
@@ -135,7 +135,7 @@ static RunKind take_stop(Execution *execution) {
 #define DISPATCH() break
 #endif
 
-#ifdef INTERPRETER_UNCHECKED /* bench_vm_unchecked: what the look at the flag costs */
+#ifdef INTERPRETER_UNCHECKED /* bench_vm_unchecked: measures the cost of reading the flag */
 #define STOP_ASKED() 0
 #else
 #define STOP_ASKED() (atomic_load_explicit(&execution->stop, memory_order_relaxed) != 0)
@@ -172,7 +172,7 @@ static RunKind take_stop(Execution *execution) {
             CHECK_SAVED(checked);                                                                  \
         }                                                                                          \
     }
-/* An instruction with a handler in instructions_*.c: a row of opcodes.def that names it. */
+/* An instruction with a handler in instructions_*.c, named by its row of opcodes.def. */
 #define HANDLE(handler)                                                                            \
     {                                                                                              \
         Step step = STEP_NEXT;                                                                     \

@@ -1,7 +1,7 @@
 /* Append in a storage with spare room: only the piece is written, after the existing bytes. */
 #include "vm/execution/invoke_internal.h"
 
-/* Nothing but ones stands before the axis, so that the piece lies behind the rest in memory. */
+/* Whether all dimensions before the axis are 1, so that the piece follows the rest in memory. */
 static bool is_outermost(const Invocation *invocation) {
     const uint32_t primitive = invocation->instruction->operands[0].index;
     const Attributes *attributes =
@@ -21,8 +21,8 @@ bool invocation_is_append(const Invocation *invocation) {
            shape_count_unchecked(&invocation->plan->outputs[0].shape) > 0;
 }
 
-/* Whose tensors end elsewhere is a matter of the program alone, and so is what is filled: the
- * storage is this execution's own. */
+/* Whether the tensor may be extended in place. Which tensor ends at the filled bytes depends on the
+ * program alone, as does the number of filled bytes: the storage is this execution's own. */
 static bool may_extend(const Invocation *invocation, const Tensor *grown, uint64_t bytes) {
     const Storage *storage = grown->storage;
     return storage->append && !storage->sealed && storage->pool == invocation->pool &&
@@ -40,7 +40,7 @@ static Error *copy_into(
     return stream ? run_ahead_add(&invocation->execution->ahead, invocation->pool, bytes) : NULL;
 }
 
-/* The storage of the result: the grown tensor's, or a new one, which holds a copy of it. */
+/* Finds the storage of the result: the grown tensor's, or a new one, which holds a copy of it. */
 static Error *find_storage(const Invocation *invocation, uint64_t bytes, MemoryAnswer *out_answer,
     Storage **out, uint64_t *out_offset) {
     const Tensor *grown = invocation->inputs[0].tensor;

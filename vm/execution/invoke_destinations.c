@@ -75,7 +75,7 @@ static bool is_apart(const Invocation *invocation) {
     return true;
 }
 
-/* A view has no kernel: into a given tensor its bytes are copied. */
+/* A view has no kernel: its bytes are copied into the given tensor. */
 static Error *copy_view(Invocation *invocation) {
     Device *device = invocation->execution->residency->devices[invocation->slot];
     uint64_t bytes = tensor_bytes(invocation->outputs[0]);

@@ -7,7 +7,7 @@
 
 /* ---- inputs ---- */
 
-/* Says what is wrong with an input that the fast checks refused. */
+/* Returns the error for an input that the fast checks refused. */
 static Error *fail_input(
     const Invocation *invocation, uint32_t index, const Value *value, uint8_t wanted_slot) {
     if (!value_is(value, OBJECT_TENSOR))
@@ -128,7 +128,7 @@ Error *invocation_prepare(Invocation *invocation, Step *out_step) {
     return error;
 }
 
-/* About what a launch moves. */
+/* Roughly the bytes that a launch moves. */
 static uint64_t operand_bytes(const Invocation *invocation) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < invocation->input_count; i++)
@@ -202,9 +202,9 @@ static bool pair_in_place(const Plan *plan, uint32_t output, uint32_t input) {
     return input < 8 && (plan->in_place >> (output * 8 + input) & 1);
 }
 
-/* An input whose storage the output may take over: this instruction's last use of it, nobody else
- * holds tensor or storage, and no other operand of this instruction reads it but as such an input.
- */
+/* Whether the output may take over an input's storage: this is the instruction's last use of the
+ * input, tensor and storage have no other holder, and no other operand of this instruction reads
+ * the input but as such an input */
 static bool may_reuse(const Invocation *invocation, uint32_t output, uint32_t input) {
     if (!pair_in_place(invocation->plan, output, input)) return false;
     const DecodedOperand *operands = &invocation->instruction->operands[2];
@@ -231,7 +231,7 @@ static void release_outputs(Invocation *invocation, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) tensor_release(invocation->outputs[i]);
 }
 
-/* The input's own tensor where the result looks the same; else another view of its storage. */
+/* The input's own tensor if the result has its form; else another view of its storage. */
 static Error *reuse_input(Invocation *invocation, uint32_t output, uint32_t input) {
     Tensor *tensor = (Tensor *)(uintptr_t)invocation->inputs[input].tensor;
     DType dtype = invocation->plan->outputs[output].dtype;
@@ -301,8 +301,8 @@ static Error *make_tensor(
     return create_tensor(invocation, index, dtype, shape, out_answer, out);
 }
 
-/* What writes over its input has to run to its end: a long call does so only where there is no
- * memory for another output. */
+/* A kernel that overwrites its input has to run to its end, so a long call does that only if there
+ * is no memory for another output. */
 static Error *make_output(Invocation *invocation, uint32_t index, MemoryAnswer *out_answer) {
     out_answer->kind = MEMORY_GRANTED;
     invocation->reused[index] = INPUT_NONE;
@@ -325,7 +325,7 @@ static Error *make_output(Invocation *invocation, uint32_t index, MemoryAnswer *
     return NULL;
 }
 
-/* All outputs or none. */
+/* Makes all outputs or none. */
 static Error *make_outputs(Invocation *invocation, Step *out_step) {
     for (uint32_t i = 0; i < invocation->output_count; i++) {
         MemoryAnswer answer;
@@ -388,7 +388,7 @@ static Error *run_alloc(Invocation *invocation, Step *out_step) {
 }
 
 /* Output 0 is input 0 under another shape or element type; a tensor that only this register holds
- * changes its own. */
+ * is changed in place. */
 static Error *run_view(Invocation *invocation) {
     const DecodedOperand *operand = &invocation->instruction->operands[2];
     Tensor *tensor = (Tensor *)(uintptr_t)invocation->inputs[0].tensor;
@@ -462,7 +462,7 @@ static Error *tell_after(const Invocation *invocation, const Value *arguments, u
         results, invocation->output_count, &kernel);
 }
 
-/* What the call gave, copied before the run may end the last use of an out. */
+/* Shows the call's results, copied before the run may end the last use of an out. */
 static Error *run_instrumented(Invocation *invocation, Step *out_step) {
     Execution *execution = invocation->execution;
     Value arguments[PLAN_INPUTS_MAX + PLAN_OUTPUTS_MAX];
@@ -482,7 +482,7 @@ static Error *run_instrumented(Invocation *invocation, Step *out_step) {
 
 Error *instruction_invoke_packed(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
-    Invocation invocation; /* large: only what is used is set */
+    Invocation invocation; /* large: only the used members are set */
     invocation.execution = execution;
     invocation.instruction = instruction;
     invocation.registers = registers;

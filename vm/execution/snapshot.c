@@ -100,8 +100,8 @@ static Error *take_all(Taking *taking) {
     return take_inputs(taking);
 }
 
-/* Copies of what is mutable are on their way, and so may be what a restored execution, or one that
- * has not run yet, began with. */
+/* Copies of mutable objects may be under way, and so may the values with which a restored
+ * execution, or one that has not run yet, began. */
 static Error *mark_ready(const Taking *taking) {
     const MemoryPool *pool = taking->execution->pools[SLOT_DEVICE];
     Device *device = memory_pool_get_device(pool);

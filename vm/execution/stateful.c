@@ -165,6 +165,7 @@ Error *stateful_invoke_saved(Execution *execution, const char *name) {
         FAIL(NOT_FOUND, "no function was saved as %s", name);
     const Closure *closure = input->value.closure;
     const Function *in;
-    TRY(get_function(execution, closure->function, &in)); /* it may come from a checkpoint */
+    TRY(get_function(execution, closure->function, &in)); /* the closure may come from a
+                                                           * checkpoint */
     return bind_and_start(execution, closure->function, closure->bound, closure->count);
 }

@@ -94,7 +94,7 @@ static Error *remember(ValueFreezer *freezer, const void *from, Value owned_to) 
     return NULL;
 }
 
-/* A storage for the copies of the tensors in it; the bytes come with each of them. */
+/* Makes a storage for the copies of a storage's tensors; the bytes come with each of them. */
 static Error *freeze_storage(ValueFreezer *freezer, Storage *from, Storage **out) {
     const Value *known = find_known(freezer, from);
     if (known) {
@@ -119,7 +119,7 @@ static Error *freeze_storage(ValueFreezer *freezer, Storage *from, Storage **out
     return NULL;
 }
 
-/* The residency's constant under this tensor's view, or NULL where it has none in that slot. */
+/* The residency's constant under this tensor's view, or NULL if there is none in that slot. */
 static Error *view_constant(const ValueFreezer *freezer, const Tensor *tensor, Tensor **out) {
     const Residency *residency = freezer->execution->residency;
     const Storage *storage = tensor->storage;
@@ -192,7 +192,7 @@ static Error *freeze_one(ValueFreezer *freezer, const Value *value, Value *out) 
     return NULL;
 }
 
-/* A container like that one, its values nil. */
+/* Makes a container like the given one, its values nil. */
 static Error *like(const ValueFreezer *freezer, const Value *value, Value *out, Value **out_items) {
     ObjectMeter *meter = freezer->execution->meter;
     uint32_t count;
@@ -219,7 +219,7 @@ static Error *like(const ValueFreezer *freezer, const Value *value, Value *out, 
     return NULL;
 }
 
-/* All containers inside are known: this one becomes so too. Unchanged ones stay themselves. */
+/* Finishes a container after all containers inside it. Unchanged ones are referenced. */
 static Error *finish_container(ValueFreezer *freezer, const Value *container) {
     uint32_t count;
     const Value *children = value_children(container, &count);

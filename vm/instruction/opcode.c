@@ -39,7 +39,7 @@ const char *int_op_name(IntOpKind kind) {
     return (uint32_t)kind < INT_OP_COUNT ? names[kind] : NULL;
 }
 
-/* Signatures are letters, a star repeating the one before it. A letter behind a starred one ('o' in
+/* Signatures are letters; a star repeats the letter before it. A letter after a starred one ('o' in
  * "pcn*o*") begins at the instruction's last output_count operands. */
 char opcode_operand_letter(uint64_t head, uint32_t index, uint32_t output_count) {
     const char *signature = opcode_infos[head_opcode(head)].operands;

@@ -27,7 +27,8 @@ static_assert(offsetof(Closure, count) == offsetof(ContainerHead, count) &&
     "a closure begins like a container");
 
 struct ObjectMeter {
-    /* Bytes of live objects, and one for the owner: whoever brings it to 0 frees the meter. */
+    /* Bytes of live objects, and one for the owner: the thread that brings the count to 0 frees the
+     * meter. */
     _Atomic uint64_t used_bytes;
     uint64_t limit_bytes; /* the owner's one included */
 };
@@ -102,8 +103,8 @@ static void object_release_PACKED_FUNCTION(Value value) {
 }
 static void object_release_OPAQUE(Value value) { opaque_release(value.opaque); }
 
-/* Containers without references left, linked through their words. A pointer to one is aligned to 8,
- * so that its lowest three bits hold the kind. */
+/* Containers without references, linked through their words. A pointer to one is aligned to 8, so
+ * that its lowest three bits hold the kind. */
 static_assert(OBJECT_ADT < 8 && OBJECT_LIST < 8 && OBJECT_CLOSURE < 8, "kinds fit three bits");
 
 static void push_dead(uint64_t *inout_stack, Value dead) {

@@ -35,7 +35,7 @@ static Error *expect_index(
     return NULL;
 }
 
-/* A position in a list, or behind its end where limit is one more than its items; a negative one
+/* Reads a position in a list, or after its end if limit is one more than its items; a negative one
  * counts from the list's end. */
 static Error *expect_position(const Value *arguments, uint32_t index, uint32_t list_count,
     uint64_t limit, uint32_t *out_value) {

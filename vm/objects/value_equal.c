@@ -108,7 +108,7 @@ static Error *scalars_equal(const Value *a, const Value *b, bool *out_equal) {
     return NULL;
 }
 
-/* One pair; a container's children are pushed. */
+/* Compares one pair; pushes a container's children. */
 static Error *compare(PairStack *stack, Value a, Value b, bool *out_equal) {
     if (a.tag != VALUE_OBJECT || b.tag != VALUE_OBJECT) return scalars_equal(&a, &b, out_equal);
     *out_equal = a.kind == b.kind;

@@ -7,7 +7,8 @@
 #include "vm/residency/interpreter_labels.h"
 
 enum {
-    KEPT_KEY_WORDS_MAX = 256, /* of a kept cache: it is for shapes, and for values as short */
+    KEPT_KEY_WORDS_MAX = 256, /* upper bound on a kept cache's key, which has shapes and short
+                               * values */
     KEPT_SITES_MAX = 16,      /* sets of caches: so many executions side by side find one */
 };
 
@@ -175,7 +176,8 @@ Error *decoded_code_get(DecodedCode *code, uint32_t function, const DecodedFunct
 
 /* ---- inline caches ---- */
 
-/* Where a thread looks, its own place first: it finds what it left, which is in its cache still. */
+/* The places where a thread looks, its own first: it finds the cache that it left, which is still
+ * in its processor's cache. */
 static _Atomic(InlineCache *) *place_of(CodeEntry *entry, uint32_t i) {
     const uint64_t thread = (uint64_t)(uintptr_t)pthread_self();
     const uint32_t own = (uint32_t)(thread * UINT64_C(0x9e3779b97f4a7c15) >> 32);

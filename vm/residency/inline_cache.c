@@ -20,13 +20,13 @@ static uint64_t spec_word(DType dtype, uint32_t rank, uint32_t layout) {
     return UINT64_C(1) << 63 | (uint64_t)layout << 16 | (uint64_t)rank << 8 | (uint64_t)dtype;
 }
 
-/* Compares from *inout_key on and moves behind what was equal. */
+/* Compares from *inout_key on and moves past the equal words. */
 static bool input_matches(
     const CallInput *input, bool by_value, const uint64_t **inout_key, const uint64_t *end) {
     const uint64_t *key = *inout_key;
     const Tensor *tensor = input->tensor;
     if (!tensor) {
-        /* absent: 0; packed: the weight itself, which stands for its constant */
+        /* absent: 0; packed: the address of the weight itself, which stands for its constant */
         *inout_key = key + 1;
         return key < end && *key == (uint64_t)(uintptr_t)input->weight;
     }
@@ -55,7 +55,7 @@ bool inline_cache_matches(
 }
 
 static Error *reserve_key(InlineCache *cache, uint64_t words) {
-    /* even an operator without inputs has a key, so that its address is one */
+    /* even an operator without inputs has a key, so that its address is not NULL */
     if (cache->key && words <= cache->key_capacity) return NULL;
     void *key = cache->key;
     TRY(memory_resize(&key, words, sizeof(uint64_t)));

@@ -87,7 +87,7 @@ static Error *load_found(
     if (error) residency_forget(loading->residency);
     *out_filled = !error;
     if (error_code(error) != ERROR_CORRUPT) return error;
-    error_free(error); /* a cache: it is made anew */
+    error_free(error); /* the image is only a cache: it is made anew */
     images->discard(images->context, &loading->layout->key);
     return NULL;
 }

@@ -38,7 +38,7 @@ void daemon_record_remove(const char *home) {
     text_appendf(&path, "%s/%s", home, file_name);
     Error *error = text_builder_check(&path);
     if (!error) (void)unlink(text_builder_get(&path));
-    error_free(error); /* it stays, and nobody answers there */
+    error_free(error); /* the file stays, and nobody answers there */
 }
 
 static bool answers(const char *socket_path) {

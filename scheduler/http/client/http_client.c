@@ -215,7 +215,7 @@ static size_t on_read(char *out, size_t size, size_t count, void *self) {
     return got < 0 ? CURL_READFUNC_ABORT : (size_t)got;
 }
 
-/* Over a connection that turns out to be closed, the body is sent again from its start. */
+/* Rewinds the body, which is sent again from its start if the connection turns out to be closed. */
 static int on_seek(void *self, curl_off_t offset, int origin) {
     Transfer *transfer = self;
     return lseek(transfer->body, offset, origin) < 0 ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
@@ -257,8 +257,8 @@ static Error *set_file(Transfer *transfer) {
     return NULL;
 }
 
-/* A server that refuses some bytes says so behind them: asking it first ("Expect") costs every call
- * a round trip. Behind very many nobody would read its answer. */
+/* A server that refuses a small body says so after the body: asking it first ("Expect") would cost
+ * every call a round trip. After a very large body the answer would not be read. */
 static Error *set_data(Transfer *transfer) {
     const HttpClientCall *call = transfer->call;
     CURL *curl = transfer->client->curl;
@@ -367,7 +367,7 @@ static ErrorCode code_of_status(int status) {
     return status >= 400 && status < 500 ? ERROR_INVALID : ERROR_CORRUPT;
 }
 
-/* What the server said, under its code if that is one of its status. */
+/* Reads the server's error, under its code if that is one of the answer's status. */
 static Error *read_refusal(const HttpClientReply *reply) {
     const char *message = NULL, *name = NULL;
     OWN_JSON(object) = NULL;
@@ -424,6 +424,6 @@ Error *http_client_call(
     *out_reply = (HttpClientReply){.next = -1};
     TRY(set_call(&transfer));
     Error *error = judge(&transfer, libcurl.easy_perform(client->curl));
-    libcurl.easy_reset(client->curl); /* it points to what ends here */
+    libcurl.easy_reset(client->curl); /* the handle points to objects that end here */
     return error;
 }

@@ -27,7 +27,7 @@ static Error *check_characters(const char *text, size_t size, size_t *out_colons
     return NULL;
 }
 
-/* Members of all objects in it. Nesting is limited by the parser. */
+/* Counts the members of all objects inside. The parser limits the nesting. */
 static size_t count_members(json_object *value) {
     size_t count = 0;
     if (json_object_is_type(value, json_type_array))

@@ -50,7 +50,7 @@ static size_t discard(char *data, size_t size, size_t count, void *context) {
     return size * count;
 }
 
-/* The first certificate of the connection, which is the server's. */
+/* Reads the first certificate of the connection, which is the server's. */
 static Error *read_certificate(CURL *curl, const char *url, char out[SERVER_KEY_TEXT_SIZE]) {
     static const char name[] = "Cert:";
     struct curl_certinfo *chain = NULL;

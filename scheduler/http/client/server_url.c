@@ -38,7 +38,8 @@ static Error *check_parts(CURLU *parsed, const char *url, bool *out_tls, char ho
     return NULL;
 }
 
-/* As curl writes a host: numbers in their one form, "localhost" never asked of anybody. */
+/* Hosts as curl writes them: numbers in canonical form, and "localhost", which is never looked
+ * up. */
 static bool is_this_machine(const char *host) {
     uint8_t bytes[sizeof(struct in_addr)];
     if (strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0) return true;

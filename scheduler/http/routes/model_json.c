@@ -77,7 +77,8 @@ Error *model_version_json(const ModelVersion *version, json_object **out) {
     return NULL;
 }
 
-/* The precision below float32 that --precision compiled it for; NULL: none, or nothing to lower. */
+/* The precision below float32 that the model was compiled for with --precision; NULL: none, or no
+ * part is lowered. */
 static const char *lowered_to(const Executable *executable) {
     for (uint32_t i = 0; i < executable->primitive_count; i++) {
         const OperatorLower *lower =

@@ -14,7 +14,7 @@
 
 static const char *const key_fields[] = {"epoch", "attempt", NULL};
 
-/* Only who said hello is a node that can be answered to. */
+/* Reads the number of the asking node: only a node that said hello can be answered. */
 static Error *read_node(
     HttpService *service, const HttpRequest *request, ArrivalService **out_service) {
     if (!service->migrations) FAIL(UNSUPPORTED, "this server takes no jobs from other nodes");

@@ -9,7 +9,8 @@
 
 static const char *const no_fields[] = {NULL};
 
-/* {"job", "state"}: what submit and every change answer. {"was"}: a file's job has a new id. */
+/* {"job", "state"}: the answer of submit and of every change. {"was"}: a file's job has a new
+ * id. */
 static Error *answer_state(HttpResponse *response, const JobsApiJob *job) {
     json_object *object;
     TRY(json_fields_create(&object));
@@ -19,7 +20,7 @@ static Error *answer_state(HttpResponse *response, const JobsApiJob *job) {
     return http_response_json(response, object);
 }
 
-/* fields: what the body may say. */
+/* fields: the fields that the body may have. */
 static Error *change(HttpService *service, const HttpRequest *request, HttpResponse *response,
     JobsApiChange what, const char *const *fields) {
     const JobsApi *jobs = &service->jobs;
@@ -47,7 +48,7 @@ static Error *answer_asked(
     if (question->what == JOBS_API_ASK_CHECKPOINT) {
         if (error_code(owned_error) == ERROR_EXHAUSTED)
             return owned_error;  /* the newest checkpoint is not where the job is now */
-        error_free(owned_error); /* a fork goes on from the newest there is */
+        error_free(owned_error); /* a fork continues from the newest checkpoint */
         TRY(jobs->class_->change(jobs->self, caller, id, JOBS_API_FORK, &options, &job));
     } else {
         TRY(owned_error);

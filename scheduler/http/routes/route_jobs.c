@@ -16,10 +16,10 @@ static const char *const since_fields[] = {"since", NULL};
 
 enum { EVENTS_SHOWN_MAX = 1000, EVENTS_LOOKED_AT_MAX = 100000 }; /* with the job itself */
 
-/* A page of one of these lists, while it is told. */
+/* A page of one of these lists, while it is written. */
 typedef struct Listing {
     HttpPage page;
-    int64_t last; /* where its last line stands in the list */
+    int64_t last; /* the last line's place in the list */
     HttpResponse *response;
 } Listing;
 
@@ -143,7 +143,7 @@ Error *route_job_outputs(HttpService *service, const HttpRequest *request, HttpR
     return answer_outputs(service, request, &request->caller, response);
 }
 
-/* A node, or an admin, may ask for every tenant's job: a node acts for whoever asked it. */
+/* A node, or an admin, may ask for every tenant's job: a node acts for the caller that asked it. */
 static Error *read_caller(const HttpRequest *request, Caller *out) {
     int64_t hops;
     TRY(http_request_query_number(request, "hops", 1, &hops));
@@ -215,8 +215,8 @@ Error *route_job_checkpoints(
     return NULL;
 }
 
-/* The file is made while it is read; a temporary one is only needed for few, and a full disk may
- * have no place for it. */
+/* The file is made while it is read; only few files need a temporary one, for which a full disk may
+ * have no room. */
 static Error *write_checkpoint(HttpService *service, const HttpRequest *request,
     const JobsApiCheckpointOptions *options, HttpResponse *response) {
     const JobsApi *jobs = &service->jobs;

@@ -7,7 +7,7 @@
 
 static const char *const no_fields[] = {NULL};
 
-/* Whose job it is: its tenant's, or anybody's for an admin. */
+/* Finds the job and its tenant: the caller's own, or any tenant's for an admin. */
 static Error *find_job(
     HttpService *service, const HttpRequest *request, TenantId *out_tenant, Job *out_job) {
     const char *text = http_request_name(request, 0);

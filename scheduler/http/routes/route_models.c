@@ -157,8 +157,8 @@ Error *route_model_export(
     return NULL;
 }
 
-/* A model on its way in: a folder of its own, with nothing in it but the file, so that a sandboxed
- * compiler can be given the folder. */
+/* An uploaded model: a folder that has only this file, so that the folder can be given to a
+ * sandboxed compiler. */
 typedef struct Upload {
     char *folder, *source, *output;
 } Upload;
@@ -192,13 +192,13 @@ static Error *make_upload(
     TRY(make_path(folder, output_name, &out_upload->output));
     if (!request->body_path)
         return file_write_atomic(out_upload->source, request->body, request->body_size);
-    /* the server still has the file mapped, and removes the old name, which may be gone */
+    /* the server still has the file mapped, and removes the old name, which may be missing */
     if (link(request->body_path, out_upload->source) != 0)
         FAIL(IO, "an uploaded file cannot be moved");
     return NULL;
 }
 
-/* Where a tenant's quota was what ended a compilation, it is named. */
+/* Names the tenant's quota in the error if the quota ended the compilation. */
 static Error *name_quota(Error *owned_error, const CompileChild *child, uint64_t host_quota) {
     if (!child->data_bytes || error_code(owned_error) != ERROR_OUT_OF_MEMORY) return owned_error;
     error_free(owned_error);

@@ -136,7 +136,8 @@ static Error *read_node(const HttpRequest *request, Node *out) {
     return NULL;
 }
 
-/* Who holds which key only people know: it is shown, and comes back if it is the right one. */
+/* Shows the node's key. Only people know who holds which key: they send the shown one back if it is
+ * right. */
 static Error *show_key(const HttpService *service, const Node *node, HttpResponse *response) {
     char key[SERVER_KEY_TEXT_SIZE];
     json_object *object;

@@ -57,8 +57,8 @@ Error *route_tenant_list(HttpService *service, const HttpRequest *request, HttpR
 typedef struct TenantChange {
     const char *name; /* of a new one; NULL: of tenant */
     TenantId tenant;
-    int64_t weight;      /* 0: as it was */
-    int64_t retention_s; /* -1: as it was */
+    int64_t weight;      /* 0: unchanged */
+    int64_t retention_s; /* -1: unchanged */
     bool sets[QUOTA_COUNT];
     int64_t quotas[QUOTA_COUNT];
 } TenantChange;
@@ -134,7 +134,7 @@ Error *route_tenant_set(HttpService *service, const HttpRequest *request, HttpRe
     return answer_tenant(service, wanted.tenant, response);
 }
 
-/* text: NULL where it is not shown. */
+/* text: NULL if the token is not shown. */
 static Error *token_json(const Token *token, const char *text, json_object **out) {
     char node[JOB_ID_NODE_TEXT_SIZE] = "";
     json_object *object;

@@ -20,7 +20,7 @@ void http_body_open(HttpBody *body, const HttpRequest *request) {
         body->charge = in_flight_begin(body->service->store, request->caller.tenant);
 }
 
-/* Its bytes go; how many there were is still known. */
+/* Frees the body's bytes; their number is still known. */
 static void drop(HttpBody *body) {
     if (body->map) (void)munmap(body->map, body->size);
     if (body->descriptor >= 0) (void)close(body->descriptor);
@@ -79,7 +79,7 @@ static Error *add(HttpBody *body, const void *data, size_t size) {
 
 Error *http_body_add(HttpBody *body, const void *data, size_t size) {
     Error *error = add(body, data, size);
-    if (error) drop(body); /* its room is somebody else's while the client reads on */
+    if (error) drop(body); /* the room is given to others while the client sends the rest */
     return error;
 }
 
@@ -88,7 +88,7 @@ Error *http_body_finish(HttpBody *body, HttpRequest *request) {
     request->body_size = body->size;
     request->body_path = body->path;
     if (body->descriptor < 0) return NULL;
-    /* nobody else has the file, so it cannot shrink under the map */
+    /* no other process has the file, so it cannot shrink under the map */
     void *map = mmap(NULL, body->size, PROT_READ, MAP_PRIVATE, body->descriptor, 0);
     if (map == MAP_FAILED) FAIL(OUT_OF_MEMORY, "a body cannot be mapped: %s", strerror(errno));
     body->map = map;

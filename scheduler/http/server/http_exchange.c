@@ -8,12 +8,11 @@
 #include "scheduler/http/server/http_server_internal.h"
 
 enum {
-    DISCARD_MAX =
-        1 << 20, /* of a body that is refused while it comes; then the connection is cut */
+    DISCARD_MAX = 1 << 20,  /* of a refused body that still comes; then the connection is cut */
     BODY_BYTES_PER_MS = 64, /* a body that comes more slowly than this is cut */
     STREAM_BLOCK_SIZE = 64 << 10,
-    SMALL_ANSWER = 16 << 10, /* is sent as it is, and charged to nobody */
-    ANSWERS_MIN = 32 << 20,  /* a tenant may have so much of it, whatever its quota */
+    SMALL_ANSWER = 16 << 10, /* smaller answers are sent without a charge */
+    ANSWERS_MIN = 32 << 20,  /* a tenant may always have so much of it, whatever its quota */
     ANSWER_SHARE = 4,        /* of all memory for answers a tenant may have one part of so many */
 };
 
@@ -48,7 +47,8 @@ static void count_answer(const HttpExchange *exchange, int status) {
             metrics, METRIC_HTTP_SECONDS, clock_now_ns(clock_real()) - exchange->run_start_ns);
 }
 
-/* Counted before the look at closing: either the closer sees it, or this sees the closer. */
+/* Counts the suspension before it checks closing: either the closer sees the count, or this thread
+ * sees the closer. */
 bool http_exchange_suspend(HttpExchange *exchange) {
     HttpServer *server = exchange->connection->server;
     (void)atomic_fetch_add(&server->suspended, 1);
@@ -131,8 +131,8 @@ ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size) {
     return (ssize_t)size;
 }
 
-/* The body of an answer in libmicrohttpd's form; NULL without memory. What it is made of stays
- * until the exchange ends, which is after the last byte. */
+/* Makes the body of an answer in libmicrohttpd's form; NULL without memory. The objects behind it
+ * stay until the exchange ends, which is after the last byte. */
 static struct MHD_Response *make_body(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
     struct stat status;
@@ -158,7 +158,7 @@ static const char *header(struct MHD_Connection *mhd, const char *name) {
     return microhttpd.lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
-/* What the caller's tenant may hold: its quota of memory, but one answer in any case. */
+/* Finds the memory that the caller's tenant may hold: its quota, but one answer in any case. */
 static Error *find_share(const HttpExchange *exchange, uint64_t bytes, uint64_t *out_share) {
     const HttpServer *server = exchange->connection->server;
     const Accounts *accounts = &server->service->accounts;
@@ -181,7 +181,7 @@ Error *http_exchange_charge(HttpExchange *exchange, uint64_t bytes, MemoryCharge
         server->answers, (TenantId)exchange->task.tenant, share, bytes, inout_charge);
 }
 
-/* What an answer keeps in memory until it is read; its status is not sent yet. */
+/* Charges the memory of an answer until it is read; the status is not sent yet. */
 static void charge_answer(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
     uint64_t bytes = response->kind == HTTP_BODY_STREAM ? response->stream.held
@@ -232,9 +232,9 @@ static enum MHD_Result send_error(HttpExchange *exchange) {
     return send_answer(exchange);
 }
 
-/* Headers that are there once, or one of two that say how long the body is: where a proxy and this
- * server read another one, what is a body to one is a request to the other. RFC 9112, section 6.3,
- * and RFC 9110, sections 8.6 and 11.6.2. */
+/* Counts of headers that must occur once, or of the two that give the body's length: if a proxy and
+ * this server read different ones, a body for one is a request for the other. RFC 9112, section
+ * 6.3, and RFC 9110, sections 8.6 and 11.6.2. */
 typedef struct HeadCounts {
     uint32_t lengths, encodings, authorizations;
 } HeadCounts;
@@ -287,9 +287,9 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
     return NULL;
 }
 
-/* Whether the client reads an answer that comes before its body: it waits for leave to send it, or
- * sends so much that the connection is cut. Any other may find the connection closed while it
- * sends, and never look for an answer. */
+/* Whether the client reads an answer that comes before its body: the client waits for leave to send
+ * it, or sends so much that the connection is cut. Other clients may find the connection closed
+ * while they send, and never look for an answer. */
 static bool reads_at_once(HttpExchange *exchange) {
     const char *length = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
     uint64_t size;
@@ -326,7 +326,8 @@ static void run_handler(HttpExchange *exchange) {
     else
         http_service_answer(
             exchange->connection->server->service, &exchange->request, &exchange->response);
-    http_body_deinit(&exchange->body); /* whoever has the answer finds no file of his any more */
+    http_body_deinit(&exchange->body); /* a client that has its answer never finds its temporary
+                                        * file still there */
 }
 
 /* The end of a wait; from any thread. */
@@ -360,7 +361,7 @@ static void answer_or_wait(HttpExchange *exchange) {
         return;
     }
     charge_answer(exchange);
-    /* a suspended connection is looked after by nobody else */
+    /* no other code looks after a suspended connection */
     atomic_store(&exchange->answered, true);
     http_exchange_resume(exchange);
 }
@@ -377,7 +378,7 @@ static void run_task(HttpTask *task) {
     answer_or_wait(exchange);
 }
 
-/* Whose share of the handler threads a request takes: its tenant's, or its node's. */
+/* The share of the handler threads that a request takes: its tenant's, or its node's. */
 static uint64_t share_of(const Caller *caller) {
     return caller->tenant ? (uint64_t)caller->tenant : caller->node;
 }
@@ -420,7 +421,7 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
     void **request) {
     HttpExchange *exchange = *request;
     (void)self, (void)mhd, (void)url, (void)version;
-    /* a daemon that stops drops what is handed over, and asks again */
+    /* a libmicrohttpd daemon that stops drops the answer and asks again */
     if (!exchange || exchange->sent) return MHD_NO;
     if (!exchange->opened) {
         exchange->opened = true;

@@ -74,7 +74,7 @@ static Span trim(Span text) {
     return text;
 }
 
-/* method SP target SP HTTP/1.x. NULL: it is one. */
+/* Checks method SP target SP HTTP/1.x. NULL: the line is valid. */
 static const char *read_first_line(HttpFraming *framing, Span line) {
     const char *blank = memchr(line.data, ' ', line.size);
     if (!blank) return "a request begins with a method, an address and a version";
@@ -93,7 +93,8 @@ static const char *read_first_line(HttpFraming *framing, Span line) {
     return NULL;
 }
 
-/* One coding is known; unless it is the last one, the body's end cannot be found. */
+/* Reads the coding; chunked is the only known one, and unless it is the last one the body's end
+ * cannot be found. */
 static void read_encoding(HttpFraming *framing, Span value) {
     uint32_t chunked = 0, others = 0;
     bool last_is_chunked = false;
@@ -146,7 +147,7 @@ static void read_host(HttpFraming *framing, Span value) {
     framing->has_host = true;
 }
 
-/* A field of a head or a trailer. False: it is refused. */
+/* Reads a field of a head or a trailer. False: the field is refused. */
 static bool read_field(HttpFraming *framing, Span line) {
     const char *colon = memchr(line.data, ':', line.size);
     if (*line.data == ' ' || *line.data == '\t') {
@@ -232,7 +233,7 @@ static bool read_start(HttpFraming *framing, Span line) {
     return true;
 }
 
-/* A line without its end. False: it is refused. */
+/* Reads a line without its end. False: the line is refused. */
 static bool read_line(HttpFraming *framing, Span line) {
     switch (framing->state) {
     case HTTP_FRAMING_START:
@@ -285,7 +286,7 @@ static size_t add_to_line(HttpFraming *framing, const uint8_t *data, size_t size
     byte_write_bytes(&framing->line, data, count);
     Error *error = byte_writer_check(&framing->line);
     if (error) {
-        error_free(error); /* no memory: told as that */
+        error_free(error); /* reported as a lack of memory */
         refuse(framing, 507, "out of memory");
         return size;
     }

@@ -12,7 +12,7 @@ enum {
     TLS_AGAIN = -28, /* GNUTLS_E_AGAIN */
     BUCKETS = 4096,
     PIECE_SIZE = 4096,
-    DISCARDED_MAX = 64 << 10, /* behind a refusal, at once: who sends reads the answer then */
+    DISCARDED_MAX = 64 << 10, /* after a refusal, at once: the sender reads the answer then */
 };
 
 /* Of a connection to the server, or of none that is known here. */
@@ -56,8 +56,8 @@ void http_gate_close(HttpGate *gate) {
     http_framing_deinit(&gate->framing);
 }
 
-/* As much as there is: who gets less than was asked for waits for the socket's next event.
- * again: the result that says that there is nothing now. */
+/* Receives as much as there is: libmicrohttpd waits for the socket's next event if it gets less
+ * than it asked for. again: the result that means no bytes now. */
 static ssize_t receive(
     HttpGate *gate, Receive *from, void *context, void *out, size_t size, ssize_t again) {
     HttpFraming *framing = &gate->framing;

@@ -60,14 +60,14 @@ static void read_peer(HttpConnection *connection) {
         memcpy(connection->peer, &six->sin6_addr, 8);
 }
 
-/* A peer that lost power answers no probe and is then gone. */
+/* Finds peers that lost power, which answer no probe. */
 static void keep_alive(int descriptor) {
     static const int on = 1, seconds = KEEP_ALIVE_S;
     (void)setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     (void)setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
 }
 
-/* Without memory for its record the connection has none, and its requests are refused. */
+/* A connection without memory for its record is refused all requests. */
 void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_context,
     enum MHD_ConnectionNotificationCode code) {
     HttpListener *listener = self;
@@ -101,8 +101,8 @@ void http_monitor_notice(void *self, struct MHD_Connection *mhd, void **socket_c
     }
 }
 
-/* No client of ours, and no browser, shuts down its sending side while it waits for an answer: who
- * does so has gone. */
+/* No client of ours, and no browser, shuts down its sending side while it waits for an answer, so a
+ * peer that does has gone. */
 static bool is_gone(int descriptor) {
     struct pollfd item = {.fd = descriptor, .events = POLLRDHUP};
     return poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
@@ -115,8 +115,8 @@ static bool waits(HttpExchange *exchange) {
     return waiting;
 }
 
-/* Under the server's mutex, so that descriptors are open. Shutting one down makes the thread that
- * serves it close it. */
+/* Under the server's mutex, so that descriptors are open. After a shutdown the thread that serves
+ * the connection closes it. */
 static void look(HttpServer *server) {
     uint64_t now = clock_now_ns(clock_real());
     for (HttpConnection *at = server->connections; at; at = at->next) {

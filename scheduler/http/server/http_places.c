@@ -6,7 +6,7 @@
 /* The part of all places that only connections with a token may use. */
 enum { RESERVED_PART = 8 };
 
-/* What a connection's listener holds, and the oldest of each kind. */
+/* The connections of one listener, and the oldest of each kind. */
 typedef struct Places {
     uint32_t all, strangers, neighbours;
     HttpConnection *stranger, *neighbour, *idle;

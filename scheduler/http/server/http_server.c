@@ -18,7 +18,7 @@ enum {
     IDLE_LIMIT_MS_DEFAULT = 60000,
     READ_LIMIT_MS_DEFAULT = 60000,
     ANSWER_PART = 16,       /* of the machine's memory for answers */
-    ANSWER_WAIT_MS = 1,     /* who reads nothing gives nothing back soon */
+    ANSWER_WAIT_MS = 1,     /* short, since clients that do not read give no memory back soon */
     DESCRIPTORS_KEPT = 256, /* for everything but connections */
     CONNECTIONS_MIN = 16,
     CONNECTIONS_LEAVING = 64, /* that were shut down and are not closed yet: http_places.h */
@@ -27,21 +27,21 @@ enum {
     CLOSE_POLL_NS = 2000000,
 };
 
-/* What GnuTLS calls them: TLS 1.2 and 1.3. */
+/* GnuTLS' names of TLS 1.2 and 1.3. */
 static const char TLS_VERSIONS[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 static void set_default(uint32_t *inout, uint32_t otherwise) {
     if (*inout == 0) *inout = otherwise;
 }
 
-/* As many connections as descriptors allow. */
+/* Reduces the number of connections to the available descriptors. */
 static Error *reserve_descriptors(uint32_t *inout_connections) {
     struct rlimit limit;
     rlim_t wanted = (rlim_t)*inout_connections * HTTP_LISTENERS + DESCRIPTORS_KEPT;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) FAIL(IO, "the limit of descriptors is unknown");
     if (limit.rlim_cur < wanted) {
         limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit); /* what there is then decides */
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* the limit in force then decides */
         if (getrlimit(RLIMIT_NOFILE, &limit) != 0) FAIL(IO, "the limit of descriptors is unknown");
     }
     if (limit.rlim_cur < wanted) {
@@ -62,7 +62,7 @@ static size_t keep_escapes(void *self, struct MHD_Connection *mhd, char *text) {
 static Error *start_listener(HttpServer *server, HttpListener *listener, HttpOrigin origin) {
     const HttpServerOptions *options = &server->options;
     bool tls = origin == HTTP_ORIGIN_TCP && options->tls_certificate;
-    /* of the type that the library wants; it reads them */
+    /* in the library's type; the library reads them */
     struct MHD_OptionItem security[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)options->tls_certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->tls_key},
@@ -147,8 +147,8 @@ Error *http_server_open(HttpService *service, const HttpServerOptions *options, 
 
 const char *http_server_address(const HttpServer *server) { return server->address; }
 
-/* Streams end, handlers that run get their answers out; then no connection is suspended, which is
- * what libmicrohttpd wants of who stops it. */
+/* Ends streams and lets running handlers send their answers; after that no connection is suspended,
+ * as libmicrohttpd requires before it is stopped. */
 static void settle(HttpServer *server) {
     static const struct timespec pause = {.tv_nsec = CLOSE_POLL_NS};
     for (bool settled = false; !settled;) {

@@ -12,7 +12,8 @@
 
 static const char scheme[] = "Bearer ";
 
-/* Without a token: the administrator of this node, where only its user can connect. */
+/* Identifies the caller. Without a token, a caller of the unix socket is the administrator, since
+ * only the home's user can connect there. */
 static Error *identify(
     HttpService *service, HttpOrigin origin, const char *authorization, Caller *out_caller) {
     const Accounts *accounts = &service->accounts;
@@ -52,7 +53,7 @@ static bool may(CallerRole role, RouteRole wanted) {
     return false;
 }
 
-/* ?tenant=: a user may name only its own, and another one looks like one that is not there. */
+/* ?tenant=: a user may name only the own tenant; another tenant looks like a missing one. */
 static Error *choose_tenant(HttpService *service, HttpRequest *request) {
     const Accounts *accounts = &service->accounts;
     const char *name = http_request_query(request, "tenant");
@@ -103,7 +104,7 @@ Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest
     Error *error = http_request_parse_target(request, head->target, path);
     if (!error) error = route_find(head->method, path, &request->match);
     memory_free(path);
-    /* who may not come in does not learn which addresses there are */
+    /* callers without access do not learn which addresses exist */
     Error *unknown = NULL;
     bool open = !error && route_info(request->match.route)->role == ROUTE_ROLE_ANYONE;
     if (!open) unknown = identify(service, head->origin, head->authorization, &request->caller);
@@ -135,7 +136,7 @@ Error *http_service_make_file(const HttpService *service, int *out_descriptor, c
         FAIL(IO, "a temporary file cannot be made: %s", strerror(errno));
     }
     *out_descriptor = descriptor;
-    return text_builder_take(&path, out_path); /* cannot fail: it was checked */
+    return text_builder_take(&path, out_path); /* cannot fail: the path was checked */
 }
 
 Error *http_service_change(HttpService *service, CatalogWork work, void *context) {

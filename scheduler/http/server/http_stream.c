@@ -2,7 +2,7 @@
 
 #include "scheduler/http/server/http_server_internal.h"
 
-enum { SMALL_BUFFER = 4 << 10 }; /* is kept, and charged to nobody */
+enum { SMALL_BUFFER = 4 << 10 }; /* a smaller buffer is kept without a charge */
 
 /* Gives a waiting stream's connection back to the thread that serves it. Under the mutex. */
 static void stop_waiting(HttpExchange *exchange) {
@@ -29,11 +29,11 @@ static void wake(void *self) {
 static Error *charge_buffer(HttpExchange *exchange) {
     const uint64_t bytes = exchange->buffer.capacity;
     if (bytes <= SMALL_BUFFER || exchange->buffered.bytes == bytes) return NULL;
-    if (exchange->held.bytes > 0) return NULL; /* with the rest of it */
+    if (exchange->held.bytes > 0) return NULL; /* charged with the rest of the answer */
     return http_exchange_charge(exchange, bytes, &exchange->buffered);
 }
 
-/* Everything in it was taken. */
+/* Called when all bytes of the buffer were taken. */
 static void empty_buffer(HttpExchange *exchange) {
     exchange->buffer_at = exchange->buffer.size = 0;
     if (exchange->buffer.capacity <= SMALL_BUFFER) return;
@@ -42,7 +42,8 @@ static void empty_buffer(HttpExchange *exchange) {
     memory_charge_end(&exchange->buffered);
 }
 
-/* One pull in a handler thread. Meanwhile the connection is suspended, so the buffer is ours. */
+/* One pull in a handler thread. Meanwhile the connection is suspended, so the buffer belongs to
+ * this thread. */
 static void pull(HttpTask *task) {
     HttpExchange *exchange = (HttpExchange *)task;
     HttpStream *stream = &exchange->response.stream;
@@ -59,7 +60,7 @@ static void pull(HttpTask *task) {
         (void)pthread_mutex_lock(&exchange->mutex);
         if (error) exchange->failed = true;
         if (error || state == HTTP_STREAM_END) exchange->ended = true;
-        error_free(error); /* the connection is cut: that is all that can still be told */
+        error_free(error); /* the connection is cut: the client can be told nothing else */
     }
     exchange->pulling = false;
     exchange->woken = exchange->woken || state == HTTP_STREAM_MORE;
@@ -89,7 +90,7 @@ ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size) 
         if (exchange->woken) post_pull(exchange);
     }
     (void)pthread_mutex_unlock(&exchange->mutex);
-    /* a stream that waits has told everything */
+    /* a stream that waits has sent everything */
     http_connection_limit(connection, result == 0 ? 0 : connection->server->options.read_limit_ms);
     return result;
 }

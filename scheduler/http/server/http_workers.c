@@ -16,7 +16,7 @@ typedef struct Lane {
     struct {
         pthread_t id;
         bool runs;
-        uint64_t tenant; /* while it runs */
+        uint64_t tenant; /* while the task runs */
     } threads[HTTP_WORKERS_MAX];
 } Lane;
 
@@ -42,7 +42,7 @@ static HttpTask *find_tenant(const Lane *lane, uint64_t tenant) {
     return NULL;
 }
 
-/* A tenant that comes anew waits for everybody who is there already. */
+/* Appends a tenant's tasks; a tenant that is new waits for all that are there already. */
 static void put(Lane *lane, HttpTask *task, HttpTask *first) {
     task->next = NULL;
     if (first) {
@@ -60,7 +60,7 @@ static void put(Lane *lane, HttpTask *task, HttpTask *first) {
     if (!lane->turn) lane->turn = task;
 }
 
-/* The tenant's next task takes the place of its first one. */
+/* Puts the tenant's next task in the place of its first one. */
 static void take(Lane *lane, HttpTask *first) {
     HttpTask *after = first->next_tenant, *heir = first->next;
     if (heir) {

@@ -20,7 +20,7 @@ static Error *fail_errno(const char *verb, const char *what) {
     FAIL(IO, "cannot %s %s: %s", verb, what, strerror(number));
 }
 
-/* Removes the file of a daemon that is gone. */
+/* Removes the socket file of a daemon that has ended. */
 static Error *remove_stale(const char *path, const struct sockaddr_un *address) {
     struct stat status;
     if (lstat(path, &status) != 0) {
@@ -65,7 +65,7 @@ Error *listen_socket_open_unix(const char *path, int *out_socket) {
     return error;
 }
 
-/* HOST:PORT into its two parts; brackets around an IPv6 address go. */
+/* Splits HOST:PORT into its two parts, and removes brackets around an IPv6 address. */
 static Error *split_address(const char *address, char host[HOST_SIZE_MAX], const char **out_port) {
     const char *colon = strrchr(address, ':');
     int64_t port;
@@ -120,7 +120,7 @@ Error *listen_socket_open_tcp(
     if (result) FAIL(INVALID, "%s: %s", address, gai_strerror(result));
     Error *error = bind_one(found, address, &listener);
     for (const struct addrinfo *at = found->ai_next; error && at; at = at->ai_next) {
-        error_free(error); /* the last one's is told */
+        error_free(error); /* the last address' error is returned */
         error = bind_one(at, address, &listener);
     }
     freeaddrinfo(found);

@@ -37,7 +37,7 @@ static Error *read_name(const char *line, char out[MULTIPART_NAME_SIZE]) {
     return NULL;
 }
 
-/* The header lines of a part; *inout_at moves behind the empty one. */
+/* Reads the header lines of a part; *inout_at moves past the empty one. */
 static Error *read_head(
     const uint8_t *data, size_t size, size_t *inout_at, char name[MULTIPART_NAME_SIZE]) {
     static const char disposition[] = "content-disposition:";
