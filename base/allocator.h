@@ -1,14 +1,16 @@
 #pragma once
-/* Where memory comes from. The only file that calls malloc (with error.c). */
+/* The source of memory for all folders: this module and error.c are the only callers of malloc.
+ * Threads: any. */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* Plain system memory for small things: release with memory_free. Errors: OUT_OF_MEMORY. */
+/* Allocates plain system memory for small things; release with memory_free. Errors: OUT_OF_MEMORY.
+ */
 MUST_CHECK Error *memory_alloc(size_t count, size_t size, void **out); /* cleared */
-/* The same in cache lines of its own, for what many threads read all the time: in a line with what
- * one of them writes, each would wait for it. */
+/* Allocates memory in cache lines of its own, for data that many threads read all the time: in a
+ * line shared with written data, every reader would wait for the writer. */
 MUST_CHECK Error *memory_alloc_lines(size_t count, size_t size, void **out);
 MUST_CHECK Error *memory_resize(
     void **inout, size_t count, size_t size); /* new bytes not cleared */
@@ -18,10 +20,10 @@ void memory_free(void *block);
 MUST_CHECK Error *memory_grow(
     void **inout_array, size_t count, size_t *inout_capacity, size_t element_size);
 
-/* Bytes of memory that the machine has; 0: the system does not tell. */
+/* Returns the machine's memory in bytes; 0: the system does not tell. */
 uint64_t memory_machine_bytes(void);
 
-/* Large page-aligned memory, zeroed, on huge pages where it is 2 MiB or more (fresh 4 KiB pages cap
- * a load at 2.9 GB/s, huge ones at 12). Errors: OUT_OF_MEMORY. */
+/* Maps large page-aligned memory, zeroed, on huge pages from 2 MiB on (fresh 4 KiB pages limit a
+ * load to 2.9 GB/s, huge ones to 12). Errors: OUT_OF_MEMORY. */
 MUST_CHECK Error *memory_map(size_t size, void **out);
 void memory_unmap(void *block, size_t size);

@@ -1,5 +1,6 @@
 #pragma once
-/* Size arithmetic that cannot wrap: false when the exact result does not fit. */
+/* Size arithmetic that cannot wrap: each function returns false when the exact result does not fit.
+ * Pure: no state, any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ static inline bool checked_sub_i64(int64_t a, int64_t b, int64_t *out) {
 static inline bool checked_mul_i64(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
-/* Rounds up to a power of two. */
+/* Rounds up to a multiple of alignment, a power of two. */
 static inline bool checked_align_u64(uint64_t value, uint64_t alignment, uint64_t *out) {
     uint64_t sum;
     if (!checked_add_u64(value, alignment - 1, &sum)) return false;

@@ -1,6 +1,7 @@
 #pragma once
 /* Time: a monotonic clock for durations and the calendar for people, behind a vtable so that tests
- * can drive it. */
+ * can drive it. scheduler/ passes the clock to its parts; other callers use clock_real(). Threads:
+ * any, for the real clock. */
 #include <stdint.h>
 #include <time.h>
 
@@ -15,7 +16,7 @@ typedef struct Clock {
 Clock clock_real(void);
 static inline uint64_t clock_now_ns(Clock clock) { return clock.monotonic_ns(clock.self); }
 
-/* As the system's calls want a time, and back. */
+/* Converts to and from the time of system calls. */
 static inline struct timespec clock_timespec(uint64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
 }
@@ -23,7 +24,7 @@ static inline uint64_t clock_timespec_ns(struct timespec time) {
     return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
 }
 
-/* A clock that moves only when told; the struct is the caller's. */
+/* A clock that moves only when the test changes it; the caller owns the struct. */
 typedef struct SimulatedClock {
     uint64_t now_ns;
     double calendar_start_s;

@@ -1,5 +1,5 @@
 #pragma once
-/* From a member of a struct, by which it hangs in a list or queue, back to the struct. */
+/* Returns the struct that contains a member, such as a list node. Pure: no state, any thread. */
 #include <stddef.h>
 
 #define CONTAINER_OF(pointer, Type, member)                                                        \

@@ -1,11 +1,13 @@
 #pragma once
-/* libcrypto, opened at run time: its loading takes a quarter of a short process that needs none of
- * it. Its functions stand in crypto_functions.def.
+/* libcrypto, opened at run time, since loading it takes a quarter of a short process that needs
+ * none of it. Its functions are listed in crypto_functions.def. Callers: digests here, and
+ * scheduler/http for TLS keys.
  *
- * SHA256_Init and the like are what its own providers call. EVP, which looks for a provider first,
- * reads the machine's openssl.cnf and registers every cipher: a millisecond of a process.
+ * SHA256_Init and the like are the functions that libcrypto's own providers call. EVP would look
+ * for a provider first, read the machine's openssl.cnf and register every cipher, which costs a
+ * millisecond per process.
  *
- * Threads: any; it is opened once in a process and stays. */
+ * Threads: any; the library is opened once in a process and stays open. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -20,8 +22,8 @@ typedef struct CryptoLibrary {
 #undef CRYPTO_FUNCTION
 } CryptoLibrary;
 
-/* NULL functions until it is opened. */
+/* The functions; all NULL until the library is opened. */
 extern CryptoLibrary libcrypto;
 
-/* Errors: UNSUPPORTED it is not on this machine, or lacks a function. */
+/* Opens the library. Errors: UNSUPPORTED the machine has no libcrypto, or it lacks a function. */
 MUST_CHECK Error *crypto_library_open(void);

@@ -1,5 +1,6 @@
 #pragma once
-/* Hashes: XXH3 guards against accidents, SHA-256 names content. */
+/* Hashes: XXH3 guards against accidents, SHA-256 names content. Used by every folder that stores or
+ * sends bytes. Threads: any; a DigestStream one at a time. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +9,7 @@
 
 enum { DIGEST_SIZE = 32, DIGEST_TEXT_SIZE = 65 };
 
-/* SHA-256 of some content: its identity everywhere. */
+/* SHA-256 of some content, which is its identity everywhere. */
 typedef struct Digest {
     uint8_t bytes[DIGEST_SIZE];
 } Digest;
@@ -17,17 +18,17 @@ uint64_t digest_xxh3(const void *data, size_t size);
 uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed);
 
 MUST_CHECK Error *digest_sha256(const void *data, size_t size, Digest *out);
-/* Of two contents of one size, by turns: 1.4 times as fast as one after the other where the
- * processor has SHA instructions. */
+/* Hashes two contents of one size, interleaved: 1.4 times as fast as one after the other on
+ * processors with SHA instructions. */
 MUST_CHECK Error *digest_sha256_pair(const void *const data[2], size_t size, Digest out[2]);
-/* Whether it has, and their bits do not go through libcrypto. */
+/* Returns whether the processor has SHA instructions and hashing does not go through libcrypto. */
 bool digest_has_instructions(void);
 bool digest_equal(const Digest *a, const Digest *b);
-/* Lower-case hexadecimal with a terminating NUL. */
+/* Prints lower-case hexadecimal with a terminating NUL. */
 void digest_print(const Digest *digest, char out[DIGEST_TEXT_SIZE]);
 bool digest_parse(const char *text, Digest *out);
 
-/* SHA-256 fed piece by piece. */
+/* SHA-256 of data that comes piece by piece. */
 typedef struct DigestStream DigestStream;
 MUST_CHECK Error *digest_stream_create(DigestStream **out);
 MUST_CHECK Error *digest_stream_add(DigestStream *stream, const void *data, size_t size);

@@ -1,5 +1,5 @@
 #pragma once
-/* How long things last, in nanoseconds. */
+/* Units of time in nanoseconds. Pure: constants only. */
 #include <stdint.h>
 
 #define MILLISECOND_NS ((uint64_t)1000000)

@@ -1,6 +1,6 @@
 #pragma once
-/* What a failing function returns: a code, a message for people, and where it was made. NULL means
- * it worked. */
+/* The result of a failing function: a code, a message for people, and the place in the source. NULL
+ * means success. Used by every folder. Threads: any; an error belongs to one thread at a time. */
 #include "base/own.h"
 
 typedef enum ErrorCode {
@@ -12,7 +12,7 @@ typedef enum ErrorCode {
 } ErrorCode;
 
 typedef struct ErrorInfo {
-    const char *name; /* as in errors.def; what --json and HTTP show */
+    const char *name; /* the name in errors.def, which --json and HTTP show */
     int http_status;
     int exit_code;
     const char *meaning;
@@ -20,28 +20,29 @@ typedef struct ErrorInfo {
 
 typedef struct Error Error;
 
-/* Makes an error. When there is no memory for one, answers a static OUT_OF_MEMORY error. */
+/* Makes an error. Without memory for one, returns a static OUT_OF_MEMORY error. */
 MUST_CHECK Error *error_make(ErrorCode code, const char *file, int line, const char *format, ...)
     PRINTF_LIKE(4, 5);
 /* Puts "context: " before the message. NULL stays NULL. Consumes the error. */
 MUST_CHECK Error *error_wrap(Error *owned_error, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Says that a kernel stopped between two pieces of its work (kernels/device/kernel_stop.h). A
- * static object: whoever gives it neither needs memory nor adds context. */
+/* Returns the error of a kernel that stopped between two pieces of its work
+ * (kernels/device/kernel_stop.h): a static object, which needs no memory and takes no context. */
 Error *error_abandoned(void);
-/* The same error under another code. NULL stays NULL. */
+/* Changes the error's code. NULL stays NULL. */
 MUST_CHECK Error *error_recode(Error *owned_error, ErrorCode code);
-/* Another one that says the same; NULL of NULL. */
+/* Copies an error; NULL gives NULL. */
 Error *error_copy(const Error *error);
 void error_free(Error *error);
 
-/* ERROR_NONE for NULL. */
+/* Returns ERROR_NONE for NULL. */
 ErrorCode error_code(const Error *error);
-/* "" for NULL; one line, without control characters. Lives as long as the error. */
+/* Returns "" for NULL; else one line without control characters, which lives as long as the error.
+ */
 const char *error_message(const Error *error);
-/* "file.c:12", for logs only. */
+/* Returns the place, such as "file.c:12", for logs only. */
 const char *error_where(const Error *error);
 const ErrorInfo *error_info(ErrorCode code);
-/* By its name, as HTTP and --json show it; ERROR_NONE when there is no such code. */
+/* Finds a code by the name that HTTP and --json show; ERROR_NONE when there is no such code. */
 ErrorCode error_find_code(const char *name);
 
 DEFINE_OWN(Error, error_free);

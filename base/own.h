@@ -1,6 +1,6 @@
 #pragma once
-/* Scope-bound ownership: OWN declares a variable that is released when its scope ends, TAKE moves
- * it out. */
+/* Scope-bound ownership, used by every folder: OWN declares a variable that is released when its
+ * scope ends, TAKE moves the value out. Pure: no state, any thread. */
 
 /* DEFINE_OWN(Type, release) makes OWN(Type, name) call release(name) at the end of the scope.
  * release must accept NULL. */

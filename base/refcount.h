@@ -1,8 +1,9 @@
 #pragma once
-/* An atomic reference count, the first field of every counted object.
+/* An atomic reference count, the first field of every counted object (kernels/, vm/,
+ * store/weights).
  *
- * Threads: any. A count of 1 read by the only owner stays 1, which is what the sole-owner rule for
- * in-place writes rests on (docs/vm.md: tensors are values). */
+ * Threads: any. A count of 1 that the only owner reads stays 1; the sole-owner rule for in-place
+ *          writes depends on this (docs/vm.md: tensors are values). */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ static inline void refcount_retain(Refcount *refcount) {
 
 /* True when this was the last reference: the caller destroys the object. */
 static inline bool refcount_release(Refcount *refcount) {
-    /* the only reference is the caller's: nobody can take another meanwhile */
+    /* the caller has the only reference, so no other thread can retain the object meanwhile */
     if (atomic_load_explicit(&refcount->count, memory_order_acquire) == 1) return true;
     return atomic_fetch_sub_explicit(&refcount->count, 1, memory_order_acq_rel) == 1;
 }

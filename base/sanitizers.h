@@ -1,5 +1,5 @@
 #pragma once
-/* Which sanitizers the build is made with, as clang and gcc say it: 0 or 1. */
+/* Tells which sanitizers the build has, for clang and gcc: 0 or 1. Pure: constants only. */
 #ifdef __has_feature
 #define BUILT_WITH_ADDRESS_SANITIZER __has_feature(address_sanitizer)
 #define BUILT_WITH_THREAD_SANITIZER __has_feature(thread_sanitizer)

@@ -1,6 +1,7 @@
 #pragma once
-/* Shared libraries that are opened when they are first needed: loading one with all that it needs
- * takes longer than many a short process runs. */
+/* Shared libraries that are opened at their first use, since loading one with its dependencies
+ * takes longer than many short processes run. Callers: crypto_library.c, kernels/cpu/dnnl,
+ * scheduler/http. Threads: any, unless a comment says otherwise. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,29 +9,29 @@
 
 #include "base/error.h"
 
-/* A function by its name, and where its pointer is in the caller's table. */
+/* A function's name, and the place of its pointer in the caller's table. */
 typedef struct SharedLibraryFunction {
     const char *name;
     size_t offset;
 } SharedLibraryFunction;
 
-/* Fills `table`; the library stays until the process ends.
+/* Opens a library and fills `table`; the library stays open until the process ends.
  *
  * file:   a path, or a name as the loader searches for it
- * Errors: UNSUPPORTED it is not on this machine, or lacks a function */
+ * Errors: UNSUPPORTED the machine lacks the library, or the library lacks a function */
 MUST_CHECK Error *shared_library_open(
     const char *file, const SharedLibraryFunction *functions, size_t count, void *table);
 
-/* From here on, where the library that has `inside` calls the function `name` of another library,
- * it calls `replacement`. What other libraries call stays. Before the library is used by a second
- * thread.
+/* Redirects calls: where the library that contains `inside` calls the function `name` of another
+ * library, it now calls `replacement`. Other libraries keep their function. Called before a second
+ * thread uses the library.
  *
- * out_previous: what it called before
- * Errors: UNSUPPORTED it calls no such function, or not in a way that can be changed */
+ * out_previous: the function that was called before
+ * Errors: UNSUPPORTED the library calls no such function, or not in a way that can be changed */
 MUST_CHECK Error *shared_library_redirect(
     const void *inside, const char *name, const void *replacement, void **out_previous);
 
-/* Whether a library of the process is open already; a static variable, SHARED_LIBRARY_CLOSED. */
+/* Whether a library of the process is open; a static variable, SHARED_LIBRARY_CLOSED. */
 typedef struct SharedLibraryOnce {
     pthread_mutex_t mutex; /* guards opening */
     atomic_bool is_open;
@@ -38,16 +39,16 @@ typedef struct SharedLibraryOnce {
 #define SHARED_LIBRARY_CLOSED                                                                      \
     { PTHREAD_MUTEX_INITIALIZER, false }
 
-/* Calls `open` (shared_library_open and what the library wants first) until it succeeded once. From
- * any thread; what `open` wrote is seen by every caller.
+/* Calls `open` (shared_library_open and the library's set-up) until it has succeeded once. Every
+ * caller sees what `open` wrote. Threads: any.
  *
- * Errors: those of `open`, which the next call tries again */
+ * Errors: those of `open`; the next call tries again */
 MUST_CHECK Error *shared_library_open_once(SharedLibraryOnce *once, Error *(*open)(void));
 
 enum { SHARED_LIBRARY_BUILD_SIZE = 65 };
-/* What the linker wrote into a library's file to tell it from every other build, in hexadecimal;
- * the file is read and not loaded. Empty where it has none, or is no 64-bit ELF file. The note is
+/* Reads the build id that the linker wrote into a library's file, in hexadecimal, without loading
+ * the library. Empty when there is none, or the file is no 64-bit ELF file. The note is
  * NT_GNU_BUILD_ID of the System V ABI's note sections.
  *
- * Errors: IO it can't be read. */
+ * Errors: IO the file cannot be read. */
 MUST_CHECK Error *shared_library_read_build(const char *path, char out[SHARED_LIBRARY_BUILD_SIZE]);

@@ -1,15 +1,16 @@
 #pragma once
-/* Waiting without sleeping for what another core brings within microseconds: falling asleep and
- * being woken costs tens of them, most of all in a virtual machine. */
+/* Waits without sleeping for an event that another core causes within microseconds: falling asleep
+ * and being woken costs tens of them, most of all in a virtual machine. Callers: kernels/cpu, the
+ * process device, the sim device, control_loop.c, worker.c. Threads: any. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For how long that pays: about what the sleep would cost. 0 where there is one core only: whoever
- * is to set the flag needs it. */
+/* Returns how long spinning pays: about the cost of a sleep. 0 with one core, where the thread that
+ * sets the flag needs the core. */
 uint64_t spin_limit_ns(void);
-/* Until the flag is set or the time is over. Answers the flag; what was written before it was set
- * is seen then. */
+/* Spins until the flag is set or the time is over, and returns the flag. Writes before the flag was
+ * set are then visible. */
 bool spin_until(const atomic_bool *flag, uint64_t limit_ns);
-/* The same, until the value is another than `from`. */
+/* Spins until the value differs from `from` or the time is over. */
 bool spin_until_changed(const _Atomic uint64_t *value, uint64_t from, uint64_t limit_ns);

@@ -1,5 +1,6 @@
 #pragma once
-/* Text: a growing builder, number parsing that refuses what it does not understand, names. */
+/* Text: a growing builder, strict number parsing, names, hexadecimal. Used by every folder. Pure:
+ * no shared state; a builder one thread at a time. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,19 +26,19 @@ MUST_CHECK Error *text_builder_check(const TextBuilder *builder);
 MUST_CHECK Error *text_builder_take(TextBuilder *builder, char **out);
 #define OWN_TEXT(name) __attribute__((cleanup(text_builder_deinit))) name
 
-/* The whole text must be one decimal (or 0x) integer in range. False otherwise; *out then
- * unchanged. */
+/* Parses a text that must be one decimal (or 0x) integer in range. Returns false otherwise, and
+ * leaves *out unchanged. */
 bool text_parse_i64(const char *text, int64_t *out);
 bool text_parse_u64(const char *text, uint64_t *out);
-/* The whole text must be one number; "inf", "-inf", "nan" and hexadecimal floats are taken. */
+/* Parses a text that must be one number; accepts "inf", "-inf", "nan" and hexadecimal floats. */
 bool text_parse_f64(const char *text, double *out);
 
 bool text_is_utf8(const char *text, size_t size);
-/* [A-Za-z0-9][A-Za-z0-9._-]{0,63}: models, aliases, tenants, nodes. */
+/* Matches [A-Za-z0-9][A-Za-z0-9._-]{0,63}: models, aliases, tenants, nodes. */
 bool text_is_name(const char *text);
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
-/* Lower-case hexadecimal; out has room for 2 * size + 1. */
+/* Writes lower-case hexadecimal; out has room for 2 * size + 1. */
 void text_hex(const uint8_t *bytes, size_t size, char *out);
-/* False unless text is exactly 2 * size hexadecimal digits. */
+/* Parses hexadecimal; returns false unless text is exactly 2 * size hexadecimal digits. */
 bool text_parse_hex(const char *text, uint8_t *out, size_t size);

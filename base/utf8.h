@@ -1,10 +1,11 @@
 #pragma once
-/* Code points of UTF-8 that text_is_utf8 has checked. */
+/* Reads and writes code points of UTF-8. Callers: the string kernels and kernels/tensor's regular
+ * expressions, with text that text_is_utf8 has checked. Pure: no state, any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The code point at *inout_at, which moves behind it. */
+/* Returns the code point at *inout_at, and moves *inout_at behind it. */
 static inline uint32_t utf8_next(const char *text, size_t *inout_at) {
     const uint8_t *at = (const uint8_t *)text + *inout_at;
     if (at[0] < 0x80) {
@@ -23,7 +24,7 @@ static inline uint32_t utf8_next(const char *text, size_t *inout_at) {
     return (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 | (at[3] & 0x3FU);
 }
 
-/* Writes one to four bytes; how many. */
+/* Writes one to four bytes and returns their number. */
 static inline size_t utf8_put(uint32_t point, char out[4]) {
     if (point < 0x80) {
         out[0] = (char)point;
@@ -49,8 +50,8 @@ static inline size_t utf8_put(uint32_t point, char out[4]) {
 
 /* Unicode's White_Space, and the separators 1C to 1F. */
 bool utf8_is_space(uint32_t point);
-/* The one letter of the other case for letters of the Latin, Greek, Cyrillic and Armenian blocks;
- * all other points, and letters whose other case is several or depends on what is around, are as
- * they were. The same in every locale. */
+/* Returns the single letter of the other case, for letters of the Latin, Greek, Cyrillic and
+ * Armenian blocks. Other points stay unchanged, and so do letters with several or context-dependent
+ * other cases. The result is the same in every locale. */
 uint32_t utf8_to_lower(uint32_t point);
 uint32_t utf8_to_upper(uint32_t point);

@@ -1,6 +1,7 @@
 #pragma once
-/* A set of named threads for work that is no execution's: encoding chunks, hashing, packing
- * weights. They start when there is something to do: a short command often has nothing. */
+/* A set of named threads for work beside executions: encoding chunks, hashing, packing weights. The
+ * threads start with the first work, since a short command often has none. Owned by the daemon's
+ * parts (scheduler/) and by commands (tools/client). Threads: any. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,12 +11,12 @@ typedef struct WorkerPool WorkerPool;
 
 enum { WORKER_POOL_THREADS_MAX = 64 };
 
-/* Cores of this machine, 1 to WORKER_POOL_THREADS_MAX. */
+/* Returns the cores of this machine, 1 to WORKER_POOL_THREADS_MAX. */
 uint32_t worker_pool_core_count(void);
-/* name: of which 11 letters are shown by ps and gdb. Threads: 1 … WORKER_POOL_THREADS_MAX, as many
- * at most. */
+/* Makes a pool. name: ps and gdb show its first 11 letters. thread_count: at most so many threads,
+ * 1 to WORKER_POOL_THREADS_MAX. */
 MUST_CHECK Error *worker_pool_create(const char *name, uint32_t thread_count, WorkerPool **out);
-/* Waits for what runs, then ends the threads. */
+/* Waits for running work, then ends the threads. */
 void worker_pool_release(WorkerPool *pool);
 DEFINE_OWN(WorkerPool, worker_pool_release);
 uint32_t worker_pool_thread_count(const WorkerPool *pool);

@@ -1,8 +1,10 @@
 #pragma once
-/* Models in, executables out: front end, passes, emission.
+/* Compiles models to executables: front end, passes, emission. Caller: model_file.c in
+ * tools/client, in the command's process or in the child that a daemon starts for each model.
+ * Threads: any; one at a time per module.
  *
- * The same bytes give the same executable on every machine: nothing here looks at a device, an
- * instruction set, a thread count or a clock. */
+ * The same bytes give the same executable on every machine: the compiler looks at no device,
+ * instruction set, thread count or clock. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,24 +16,23 @@
 #include "vm/code/executable.h"
 
 typedef struct CompileOptions {
-    /* NULL, or the pass behind which the module is printed ("import": before the first) to
-     * dump. */
+    /* NULL, or the pass behind which the module is printed to dump ("import": before the first). */
     const char *dump_after;
     TextBuilder *dump;
-    const char *precision; /* as precision_find takes it */
-    /* NULL, or what the precision came to: added to what is there. */
+    const char *precision; /* a name for precision_find */
+    /* NULL, or a report to which the effect of the precision is added. */
     PrecisionReport *report;
-    /* NULL, or what the compiler has to say to a person, as lines: added to what is there. */
+    /* NULL, or a text to which messages for a person are added, as lines. */
     TextBuilder *warnings;
-    /* Where external data may be; NULL: a model must hold all of its data. */
+    /* The place of external data; NULL: a model must hold all of its data. */
     const OnnxFolder *folder;
 } CompileOptions;
 
-/* format: onnx, lva. Errors: UNSUPPORTED formats, precisions and operators, each named; CORRUPT,
- * INVALID for a source that is wrong; USAGE an unknown format or pass. */
+/* Compiles a source. format: onnx, lva. Errors: UNSUPPORTED formats, precisions and operators, each
+ * named; CORRUPT, INVALID a wrong source; USAGE an unknown format or pass. */
 MUST_CHECK Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out);
-/* The passes and emission alone. The module is changed. */
+/* Runs the passes and emission only. Changes the module. */
 MUST_CHECK Error *compile_module(IrModule *module, const CompileOptions *options, Executable **out);
 
 struct PassContext;
@@ -42,5 +43,5 @@ typedef struct CompilePass {
     Error *(*run)(struct PassContext *context);
 } CompilePass;
 
-/* In the order they run. */
+/* Returns the passes in the order in which they run. */
 const CompilePass *compile_passes(size_t *out_count);

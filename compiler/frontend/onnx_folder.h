@@ -1,10 +1,11 @@
 #pragma once
-/* Where a model's external data may be. */
+/* The place where a model's external data may be: filled by the command, read by onnx_external.c.
+ * Pure: no state, any thread. */
 
 typedef struct OnnxFolder {
     int descriptor; /* the folder that locations are relative to */
-    /* NULL: only plain files with one link below that folder. Else links are followed as long as
-     * they lead to a regular file below the folder of this path, which has no links in it; "": to
-     * any regular file. */
+    /* NULL: only plain files with one link below that folder. Else links are followed to regular
+     * files below the folder of this path, which contains no links itself; "": to any regular file.
+     */
     const char *tree;
 } OnnxFolder;

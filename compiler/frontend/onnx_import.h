@@ -1,5 +1,6 @@
 #pragma once
-/* ONNX models in: bytes of a ModelProto to a module of the IR. Nothing in them is believed. */
+/* Imports ONNX models: the bytes of a ModelProto become a module of the IR. Nothing in the bytes is
+ * trusted. Caller: compile.c. Threads: any. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,11 +11,12 @@
 
 enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28, ONNX_IR_MIN = 3, ONNX_IR_MAX = 14 };
 
-/* folder: where external data may be; NULL: external data is refused.
+/* Imports a model. folder: the place of external data; NULL: external data is refused.
  * Errors: CORRUPT not a ModelProto; UNSUPPORTED an operator, attribute, element type, opset or IR
- * version, named with its node; INVALID shapes, names, types that contradict each other. */
+ *         version, named with its node; INVALID shapes, names, types that contradict each other. */
 MUST_CHECK Error *onnx_import(
     const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out);
-/* out_shared: whether several inputs share a name, so that it matters what that means. */
+/* Imports a model with a choice for shared names. out_shared: several inputs share a name, so that
+ * the choice matters. */
 MUST_CHECK Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *folder,
     OnnxNames names, bool *out_shared, IrModule **out);

@@ -1,5 +1,6 @@
 #pragma once
-/* The protobuf wire format of ONNX, checked before protobuf-c sees it: nesting, UTF-8, memory. */
+/* Checks the protobuf wire format of ONNX before protobuf-c sees the bytes: nesting, UTF-8, memory.
+ * Callers: onnx_import.c, onnx_function.c. Pure: no state, any thread. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,11 +9,12 @@
 
 enum { ONNX_NESTING_MAX = 200 /* messages inside messages: about 50 graphs inside graphs */ };
 
-/* Release with onnx_wire_release. Errors: CORRUPT with the byte offset. */
+/* Checks and unpacks a model. Release with onnx_wire_release. Errors: CORRUPT with the byte offset.
+ */
 MUST_CHECK Error *onnx_wire_unpack(const uint8_t *data, size_t size, Onnx__ModelProto **out);
 void onnx_wire_release(Onnx__ModelProto *model);
 DEFINE_OWN(Onnx__ModelProto, onnx_wire_release);
-/* The same for one attribute. Release with onnx_wire_release_attribute. */
+/* Checks and unpacks one attribute. Release with onnx_wire_release_attribute. */
 MUST_CHECK Error *onnx_wire_unpack_attribute(
     const uint8_t *data, size_t size, Onnx__AttributeProto **out);
 void onnx_wire_release_attribute(Onnx__AttributeProto *attribute);

@@ -1,12 +1,13 @@
 #pragma once
-/* The compiler's intermediate representation: functions of blocks of bindings, each binding names
- * the results of one expression over variables (A-normal form by construction).
+/* The compiler's intermediate representation: functions of blocks of bindings. Each binding names
+ * the results of one expression over variables (A-normal form by construction). Used by the whole
+ * compiler. Threads: one at a time per module.
  *
- * Everything but tensors and attributes lives in the module's arena and goes with the module;
- * pointers stay valid until then. Variables are made once and never written. A block sees the
- * variables of the blocks around it that are made before it; a local function also sees those of
- * the functions around it (lambda lifting turns them into parameters). Constants belong to the
- * module and are seen everywhere. Nothing here knows a device. */
+ * Everything but tensors and attributes is in the module's arena, and lives as long as the module.
+ * Variables are made once and never written. A block sees the variables that the blocks around it
+ * make before it; a local function also sees those of the functions around it (lambda lifting turns
+ * them into parameters). Constants belong to the module and are visible everywhere. The IR knows no
+ * device. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,12 +22,12 @@
 #include "vm/objects/value.h"
 
 enum {
-    /* Blocks inside blocks and functions inside functions; what recurses over them is bounded. */
+    /* Nesting of blocks and of functions; bounds every recursion over them. */
     IR_NESTING_MAX = 200,
     IR_VARIABLES_MAX = 1 << 24,
     IR_FUNCTIONS_MAX = 1 << 16,
     IR_SYMBOLS_MAX = 1 << 20,
-    IR_OPERANDS_MAX = 4000, /* of one binding; an instruction has at most 4096 */
+    IR_OPERANDS_MAX = 4000, /* operands of one binding; an instruction has at most 4096 */
     IR_SLOT_NONE = 255,
 };
 
@@ -46,12 +47,12 @@ typedef enum IrTypeKind {
     IR_TYPE_LIST,
     IR_TYPE_DATA, /* ADT or tuple */
     IR_TYPE_CLOSURE,
-    IR_TYPE_OPTIONAL, /* nil, or a value of the element's type as it is */
+    IR_TYPE_OPTIONAL, /* nil, or a value of the element's type itself */
     IR_TYPE_COUNT
 } IrTypeKind;
 
-/* A dimension is >= 0: known, IR_DIM_UNKNOWN, or ir_dim_symbol(symbol): equal wherever the symbol
- * stands. */
+/* A dimension is known (>= 0), IR_DIM_UNKNOWN, or ir_dim_symbol(symbol), which is one number at all
+ * places of the symbol. */
 #define IR_DIM_UNKNOWN INT64_C(-1)
 static inline int64_t ir_dim_symbol(uint32_t symbol) { return -2 - (int64_t)symbol; }
 static inline bool ir_dim_is_symbol(int64_t dim) { return dim <= -2; }
@@ -59,11 +60,11 @@ static inline uint32_t ir_dim_get_symbol(int64_t dim) { return (uint32_t)(-2 - d
 
 typedef struct IrType {
     IrTypeKind kind;
-    DType dtype; /* of a tensor; DTYPE_NONE: not known */
+    DType dtype; /* of a tensor; DTYPE_NONE: unknown */
     bool rank_known;
     uint32_t rank;
     int64_t dims[SHAPE_RANK_MAX];
-    const struct IrType *element; /* of a list or optional; NULL: not known */
+    const struct IrType *element; /* of a list or optional; NULL: unknown */
 } IrType;
 
 typedef enum IrKind {
@@ -73,7 +74,7 @@ typedef enum IrKind {
     IR_CALL,
     /* results = operands[0](operands[1 ...]) */
     IR_CALL_CLOSURE,
-    /* result = function as a value; what it captures is bound by lambda lifting: operands */
+    /* result = function as a value; operands: its captured variables, bound by lambda lifting */
     IR_CLOSURE,
     /* results = operands[0] ? blocks[0] : blocks[1]; the condition is a bool or int scalar or a
        one-element bool or integer tensor */
@@ -110,12 +111,12 @@ typedef enum IrKind {
     IR_DEVICE_COPY,
     /* operands[0] is the next value of the output stream */
     IR_YIELD,
-    /* fails with text; results are never made */
+    /* fails with text; the results are never made */
     IR_FATAL,
     IR_KIND_COUNT
 } IrKind;
 
-/* Which packed function: packed_calls.def. */
+/* The packed functions of packed_calls.def. */
 typedef enum IrPackedCall {
 #define PACKED_CALL(id, name, arity, result) IR_PACKED_##id,
 #include "compiler/ir/packed_calls.def"
@@ -140,14 +141,15 @@ const IrPackedInfo *ir_packed_info(IrPackedCall call);
 
 struct IrVariable {
     uint32_t id;      /* unique in the module, by order of creation: index of side tables */
-    uint32_t index;   /* which result of its binding, or which parameter */
+    uint32_t index;   /* number of its binding's result, or of the parameter */
     const char *name; /* for people; may be NULL */
     IrType type;
     uint8_t slot; /* of a tensor (or a list's or optional's tensors), set by the slots pass */
-    const Value *constant;   /* a constant: tensor, int, bool, float or string; else NULL */
-    IrBinding *binding;      /* that makes it; NULL: a parameter or a constant */
-    IrBlock *block;          /* where it is made; NULL: a constant */
-    IrVariable *replacement; /* what a pass put in its place; then nothing uses it any more */
+    const Value *constant; /* a constant: tensor, int, bool, float or string; else NULL */
+    IrBinding *binding;    /* the binding that makes it; NULL: a parameter or a constant */
+    IrBlock *block;        /* the block that makes it; NULL: a constant */
+    /* the variable that a pass put in its place; nothing uses this one any more */
+    IrVariable *replacement;
 };
 
 struct IrBinding {
@@ -168,15 +170,15 @@ struct IrBinding {
     IrConstructor *constructor;
     IrConstructor **constructors; /* MATCH: one a block */
     const char *text;             /* FATAL */
-    const IrType *declared;       /* LIST_CONCAT: what the source says of the items; may be NULL */
-    const char *name;             /* of the source's node, for messages; may be NULL */
+    const IrType *declared;       /* LIST_CONCAT: the declared type of the items; may be NULL */
+    const char *name;             /* name of the source's node, for messages; may be NULL */
 };
 
 struct IrBlock {
     IrFunction *function;
-    IrBinding *parent; /* the IF or MATCH it belongs to; NULL: a function's body */
+    IrBinding *parent; /* the IF or MATCH that the block belongs to; NULL: a function's body */
     uint32_t index;    /* in parent->blocks */
-    uint32_t depth;    /* blocks and functions around it */
+    uint32_t depth;    /* number of blocks and functions around it */
     IrBinding *first, *last;
     uint32_t parameter_count, result_count;
     IrVariable **parameters; /* of a function's body: the function's; of a case: the fields */
@@ -190,14 +192,14 @@ struct IrFunction {
     bool exported;
     const IrBlock *outer; /* the block around a local function; NULL: none */
     IrBlock *body;
-    /* Types of the body's results where declared or inferred (result_count of the body), and the
+    /* The types of the body's results if declared or inferred (result_count of the body), and the
      * names of an exported function's results. */
     IrType *result_types;
     const char **result_names;
     uint32_t result_count;
 };
 
-/* One constructor of a data type. Tags are set by the ADT tag pass: the order in their type. */
+/* One constructor of a data type. The ADT tag pass sets its tag: its place in the type's order. */
 struct IrConstructor {
     const char *data_type;
     const char *name;
@@ -209,17 +211,17 @@ struct IrModule {
     Arena arena;
     IrFunction **functions;
     size_t function_count, function_capacity;
-    const char **symbols; /* names of dimensions; "" for ones without */
+    const char **symbols; /* names of dimensions; "" for nameless ones */
     size_t symbol_count, symbol_capacity;
-    NameMap *symbol_names; /* of those with names: uint32_t in the arena */
+    NameMap *symbol_names; /* symbols by name: uint32_t in the arena */
     IrVariable **constants;
     size_t constant_count, constant_capacity;
     IrConstructor **constructors;
     size_t constructor_count, constructor_capacity;
-    Attributes **attributes; /* kept until the module goes */
+    Attributes **attributes; /* owned by the module */
     size_t attribute_count, attribute_capacity;
-    uint32_t variable_count; /* ids below this are in use */
-    TextBuilder warnings;    /* for the person who compiles: lines */
+    uint32_t variable_count; /* ids below this number are in use */
+    TextBuilder warnings;    /* lines for the person who compiles */
 };
 
 MUST_CHECK Error *ir_module_create(IrModule **out);
@@ -232,38 +234,39 @@ MUST_CHECK Error *ir_module_warn(IrModule *module, const char *format, ...) PRIN
 IrType ir_type_tensor(DType dtype);                                     /* rank unknown */
 IrType ir_type_shaped(DType dtype, uint32_t rank, const int64_t *dims); /* dims as above */
 IrType ir_type_scalar(IrTypeKind kind);
-/* kind: a list or an optional; element NULL: not known. */
+/* Makes a type. kind: a list or an optional; element NULL: unknown. */
 MUST_CHECK Error *ir_type_container(
     IrModule *module, IrTypeKind kind, const IrType *element, IrType *out);
 static inline bool ir_type_is_container(const IrType *type) {
     return type->kind == IR_TYPE_LIST || type->kind == IR_TYPE_OPTIONAL;
 }
 bool ir_type_equal(const IrType *a, const IrType *b);
-/* True when it is a tensor whose dimensions are all known. */
+/* Returns true for a tensor whose dimensions are all known. */
 bool ir_type_is_static(const IrType *type);
 
-/* The symbol of that name, made where it is new. name "": a new one, different from all others. */
+/* Returns the symbol of that name, made if new. name "": a new symbol, different from all others.
+ */
 MUST_CHECK Error *ir_module_symbol(IrModule *module, const char *name, uint32_t *out_symbol);
 /* Copies text into the arena. NULL gives NULL. */
 MUST_CHECK Error *ir_module_text(IrModule *module, const char *text, const char **out);
 
-/* A function without parameters, with an empty body. outer: the block around a local function
- * (it may then use what that block sees, where it is called while that is in scope); NULL: none.
- * Names need not be unique but for exported ones; NULL: made up. */
+/* Makes a function without parameters, with an empty body. outer: the block around a local
+ * function, whose variables it may use if it is called while they are in scope; NULL: none. Only
+ * names of exported functions must be unique; NULL: a generated name. */
 MUST_CHECK Error *ir_function_create(
     IrModule *module, const char *name, bool exported, const IrBlock *outer, IrFunction **out);
 MUST_CHECK Error *ir_function_add_parameter(
     IrFunction *function, const char *name, const IrType *type, IrVariable **out);
-/* The results of a function: sets its body's results. names, types: NULL, or one a result (NULL
- * names, IR_TYPE_UNKNOWN types allowed). */
+/* Sets the results of a function's body. names, types: NULL, or one per result (NULL names,
+ * IR_TYPE_UNKNOWN types allowed). */
 MUST_CHECK Error *ir_function_set_results(IrFunction *function, uint32_t count,
     IrVariable *const *results, const char *const *names, const IrType *types);
-/* Declares how many results a function has, so that calls of it can be made before its body. */
+/* Declares the number of a function's results, so that calls can be made before its body. */
 MUST_CHECK Error *ir_function_declare_results(
     IrFunction *function, uint32_t count, const IrType *types);
 IrFunction *ir_module_find_function(const IrModule *module, const char *name);
 
-/* Results of a block that is not a function's body. */
+/* Sets the results of a block that is not a function's body. */
 MUST_CHECK Error *ir_block_set_results(IrBlock *block, uint32_t count, IrVariable *const *results);
 MUST_CHECK Error *ir_block_add_parameter(
     IrBlock *block, const char *name, const IrType *type, IrVariable **out);
@@ -271,17 +274,18 @@ MUST_CHECK Error *ir_block_add_parameter(
 MUST_CHECK Error *ir_constructor_create(IrModule *module, const char *data_type, const char *name,
     uint32_t field_count, IrConstructor **out);
 
-/* Constants. Tensors are retained; they must be on a host device and are never written again. */
+/* Make constants. Tensors are retained; they must be on a host device and are never written again.
+ */
 MUST_CHECK Error *ir_constant_tensor(IrModule *module, Tensor *tensor, IrVariable **out);
 MUST_CHECK Error *ir_constant_int(IrModule *module, int64_t value, IrVariable **out);
 MUST_CHECK Error *ir_constant_bool(IrModule *module, bool value, IrVariable **out);
 MUST_CHECK Error *ir_constant_float(IrModule *module, double value, IrVariable **out);
-/* The tensor of a constant, or NULL. Borrowed. */
+/* Returns the tensor of a constant, or NULL. The variable owns it. */
 Tensor *ir_variable_tensor(const IrVariable *variable);
 IrFunction *ir_variable_function(const IrVariable *variable); /* NULL for constants */
 
-/* INTERNAL, saying where, unless every use sees its definition and every binding has the counts
- * its kind needs. lifted: functions may see no other function's variables. */
+/* Checks a module: every use sees its definition, and every binding has the counts that its kind
+ * needs. lifted: functions use no other function's variables. Errors: INTERNAL, saying where. */
 MUST_CHECK Error *ir_check(const IrModule *module, bool lifted);
 
 /* Where the next binding goes. */

@@ -1,8 +1,9 @@
 #pragma once
-/* The text of ir_print.h to a module: for golden tests.
+/* Parses the text of ir_print.h to a module. Callers: golden tests only. Pure: no state, any
+ * thread.
  *
- * A tensor {#7} has pseudo-random elements (seed 7, hexadecimal): what ir_print writes for large
- * ones therefore does not come back. Errors: INVALID "line 3: …". */
+ * A tensor {#7} has pseudo-random elements (seed 7, hexadecimal), so large tensors that ir_print
+ * wrote do not come back. Errors: INVALID "line 3: …". */
 #include "compiler/ir/ir.h"
 
 MUST_CHECK Error *ir_parse_module(const char *text, IrModule **out);

@@ -1,5 +1,6 @@
 #pragma once
-/* Tokens of the IR's text. */
+/* Tokens of the IR's text. Callers: ir_parse.c, ir_parse_value.c. Threads: one at a time per text.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,8 +19,8 @@ typedef enum IrTokenKind {
 } IrTokenKind;
 
 typedef struct IrTokens {
-    const char *at;    /* behind the current token */
-    const char *start; /* of the current token */
+    const char *at;    /* first byte behind the current token */
+    const char *start; /* first byte of the current token */
     uint32_t line;
     IrTokenKind kind;
     char text[IR_TOKEN_SIZE_MAX]; /* without quotes, % and @ */
@@ -28,7 +29,7 @@ typedef struct IrTokens {
 MUST_CHECK Error *ir_tokens_open(const char *text, IrTokens *out);
 MUST_CHECK Error *ir_tokens_next(IrTokens *tokens);
 bool ir_tokens_is(const IrTokens *tokens, const char *text);
-/* Moves on when the current token is that sign or word. */
+/* Moves to the next token when the current one is that sign or word. */
 MUST_CHECK Error *ir_tokens_take(IrTokens *tokens, const char *text, bool *out_taken);
 MUST_CHECK Error *ir_tokens_expect(IrTokens *tokens, const char *text);
 MUST_CHECK Error *ir_tokens_integer(IrTokens *tokens, int64_t *out);

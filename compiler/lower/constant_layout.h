@@ -1,6 +1,6 @@
 #pragma once
 /* The pools of constants and primitives of an executable: equal ones once, in the order of first
- * use. */
+ * use. Used by the emitter. Threads: one at a time per layout. */
 #include "compiler/ir/ir.h"
 #include "vm/code/executable_builder.h"
 
@@ -9,8 +9,8 @@ typedef struct ConstantLayout ConstantLayout;
 MUST_CHECK Error *constant_layout_create(ExecutableBuilder *builder, ConstantLayout **out);
 void constant_layout_release(ConstantLayout *layout);
 DEFINE_OWN(ConstantLayout, constant_layout_release);
-/* The index of a constant with that value in that slot. The value is borrowed; a tensor whose
- * storage is more than itself, or serves another constant, is copied. */
+/* Returns the index of a constant with that value in that slot. The value is borrowed. A tensor is
+ * copied when its storage is larger, or serves another constant. */
 MUST_CHECK Error *constant_layout_add(
     ConstantLayout *layout, const Value *value, uint8_t slot, uint32_t *out_index);
 MUST_CHECK Error *constant_layout_add_text(

@@ -1,10 +1,12 @@
 #pragma once
-/* The second half of choosing slots: from where every value that might be on the host is there to
- * where nothing must move any more.
+/* The second half of choosing slots: moves values from the host to the device until nothing must
+ * move any more. Caller: slot_choice.c. Threads: one at a time per module.
  *
- * Only what has to do with a change is looked at again. A value moves once and its needs change
- * three times at most, so the work grows with the module, whatever the order of its bindings is. */
+ * Only neighbours of a change are visited again. A value moves once and its needs change at most
+ * three times, so the work grows linearly with the module, whatever the order of its bindings is.
+ */
 #include "compiler/lower/slot_choice.h"
 
-/* Where every value of the module is: begins the choice and settles it. slot_choice_deinit. */
+/* Begins the choice of a slot for every value of the module and settles it. Release:
+ * slot_choice_deinit. */
 MUST_CHECK Error *slot_settle(const IrModule *module, SlotChoice *out);

@@ -1,9 +1,9 @@
 #pragma once
-/* What the fusing passes share: looking at how a value is made, and putting one operator in the
- * place of several.
+/* Tools of the fusing passes: finding how a value is made, and replacing several operators by one.
+ * Threads: one at a time per module.
  *
- * A pattern is recognised at its last binding. What it takes in must be in the same block and used
- * by nothing else; the new operator stands where the last one stood. */
+ * A pattern is recognised at its last binding. Its other bindings must be in the same block and
+ * have no other users; the new operator stands at the place of the last one. */
 #include "compiler/ir/ir_build.h"
 #include "compiler/passes/pass.h"
 
@@ -18,46 +18,47 @@ typedef struct Fusion {
 typedef Error *FusionRule(Fusion *fusion, IrBinding *binding);
 /* Calls the rule for every operator in program order, then cleans up. */
 MUST_CHECK Error *fusion_run(PassContext *context, FusionRule *rule);
-/* The same, from the end of each block. */
+/* Calls the rule from the end of each block. */
 MUST_CHECK Error *fusion_run_backwards(PassContext *context, FusionRule *rule);
 
-/* Operand i as it stands now; NULL where absent. */
+/* Returns operand i after replacements; NULL when absent. */
 IrVariable *fusion_operand(const IrBinding *binding, uint32_t index);
-/* The operator of that id which makes the variable in the same block; NULL when something else
- * does. */
+/* Returns the operator of that id which makes the variable in the same block; NULL for other
+ * makers. */
 IrBinding *fusion_maker(const IrBinding *consumer, const IrVariable *variable, OperatorId id);
-/* The same, and nobody but the consumer uses the result. */
+/* Returns the same maker if the consumer is the only user of the result. */
 IrBinding *fusion_sole_maker(
     const Fusion *fusion, const IrBinding *consumer, const IrVariable *variable, OperatorId id);
 uint32_t fusion_uses(const Fusion *fusion, const IrVariable *variable);
-/* The element types that fused operators are made of: float32, float16, bfloat16. Kernels of the
- * last two compute in float32 and round once, at the end, where the plain operators round after
- * each step: the result is another one within the type's precision, and rather closer to exact. */
+/* Returns whether fused operators exist for the type: float32, float16, bfloat16. Kernels of the
+ * last two compute in float32 and round once, at the end, while plain operators round after each
+ * step. The results differ within the type's precision, and are rather closer to exact. */
 bool fusion_takes(DType dtype);
-/* The value of a constant of one element that is a float. */
+/* Reads a constant of one float element. */
 bool fusion_scalar(const IrVariable *variable, double *out);
-/* The same, and close to what is wanted. */
+/* Returns whether such a constant is close to the wanted value. */
 bool fusion_scalar_is(const IrVariable *variable, double wanted);
-/* The one element, int64, of a constant. */
+/* Reads a constant of one int64 element. */
 bool fusion_integer(const IrVariable *variable, int64_t *out);
-/* Both shapes are known to be the same. */
+/* Returns whether both shapes are known to be equal. */
 bool fusion_same_shape(const IrType *a, const IrType *b);
-/* Both ranks are known to be the same: constants of one element may have raised one of them. */
+/* Returns whether both ranks are known to be equal: constants of one element may have raised one.
+ */
 bool fusion_same_rank(const IrType *a, const IrType *b);
-/* `small` is known to broadcast to `large` without making it larger. */
+/* Returns whether `small` is known to broadcast to `large` without making it larger. */
 bool fusion_broadcasts(const IrType *small, const IrType *large);
-/* For a binary operator: *out_made gets the operand that `id` makes for this consumer alone,
- * *out_other the other one. */
+/* Splits a binary operator: *out_made is the operand that `id` makes for this consumer alone,
+ * *out_other is the other operand. */
 bool fusion_split(const Fusion *fusion, const IrBinding *binary, OperatorId id,
     IrBinding **out_made, IrVariable **out_other);
-/* The operator whose one result stands for the binding's first result from now on. */
+/* Makes an operator whose one result replaces the binding's first result. */
 MUST_CHECK Error *fusion_replace(Fusion *fusion, IrBinding *binding, const char *operator_name,
     Attributes *attributes, uint32_t input_count, IrVariable *const *inputs);
-/* Another value stands for the result from now on; what makes the result stays. */
+/* Replaces a result by another value; the result's maker stays. */
 MUST_CHECK Error *fusion_stand_for(Fusion *fusion, IrVariable *result, IrVariable *variable);
-/* Another value stands for the binding's first result. */
+/* Replaces the binding's first result by another value. */
 MUST_CHECK Error *fusion_replace_by(Fusion *fusion, IrBinding *binding, IrVariable *variable);
-/* An operator in front of the binding, with one use and the type given. */
+/* Makes an operator in front of the binding, with one use and the given type. */
 MUST_CHECK Error *fusion_insert(Fusion *fusion, IrBinding *before, const char *operator_name,
     Attributes *attributes, uint32_t input_count, IrVariable *const *inputs, const IrType *type,
     IrVariable **out);

@@ -1,14 +1,16 @@
 #pragma once
-/* Passes: functions that change a module, run in the order of passes.def. */
+/* Passes: functions that change a module. compile.c runs them in the order of passes.def. Threads:
+ * one at a time per module. */
 #include "compiler/ir/ir.h"
 #include "compiler/passes/precision.h"
 #include "kernels/device/device.h"
 
 typedef struct PassContext {
     IrModule *module;
-    Device *portable;    /* kernels whose bits are the same everywhere: for folding and probing */
-    Precision precision; /* of what lower_precision finds to be lowered */
-    PrecisionReport *report; /* what became of it */
+    /* a device whose kernels have the same bits on every machine, for folding and probing */
+    Device *portable;
+    Precision precision;     /* the precision that lower_precision lowers operators to */
+    PrecisionReport *report; /* the effect of the precision */
 } PassContext;
 
 typedef Error *PassFunction(PassContext *context);

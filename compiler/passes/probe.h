@@ -1,12 +1,13 @@
 #pragma once
-/* What shape inference knows of a value: its shape, and for small values its elements, in a few
- * worlds that give each symbolic dimension another number.
+/* The knowledge of shape inference about a value: its shape, and for small values its elements, in
+ * a few worlds that give each symbolic dimension another number. Used by compiler/passes/infer.
+ * Threads: one at a time per context.
  *
- * The kernels' own shape rules run in every world, so there is no second set of rules. What comes
- * out the same in all worlds is a constant; what equals a symbol in all worlds is that symbol; any
- * other row of numbers becomes a nameless symbol of its own, so that equal expressions stay equal.
- * A shape or value is tainted where that conclusion may not hold for all sizes (a slice that
- * is cut off, a comparison): then it helps to choose, but nothing is folded from it. */
+ * The kernels' own shape rules run in every world, so there is no second set of rules. A result
+ * that is equal in all worlds is a constant; one that equals a symbol in all worlds is that symbol;
+ * any other row of numbers becomes a nameless symbol of its own, so that equal expressions stay
+ * equal. A shape or value is tainted if that conclusion may fail for some sizes (a slice that is
+ * cut off, a comparison). A tainted one only helps to choose; nothing is folded from it. */
 #include "compiler/ir/ir.h"
 #include "compiler/passes/probe_groups.h"
 #include "kernels/device/device.h"
@@ -16,14 +17,14 @@ enum { PROBE_SETS = 3, PROBE_VALUE_COUNT_MAX = 64 };
 typedef enum ProbeState {
     PROBE_BOTTOM, /* not reached yet */
     PROBE_KNOWN,
-    PROBE_TOP, /* anything; of a tensor perhaps the element type is known */
+    PROBE_TOP, /* any value; the element type of a tensor may be known */
 } ProbeState;
 
 typedef struct Probe {
     ProbeState state;
     IrTypeKind kind;
     bool shape_tainted, value_tainted;
-    bool has_value; /* values of a tensor, scalars of an int or bool */
+    bool has_value; /* has values (a tensor) or scalars (an int or bool) */
     DType dtype;
     uint32_t rank;
     int64_t dims[PROBE_WORLDS][SHAPE_RANK_MAX];
@@ -35,9 +36,9 @@ typedef struct Probe {
 typedef struct ProbeContext {
     IrModule *module;
     Device *portable;
-    uint32_t variable_count; /* when inference began */
+    uint32_t variable_count; /* at the beginning of inference */
     Probe *probes;           /* by variable id */
-    uint32_t **fresh;        /* by variable id: NULL or 1 + symbol made for each dimension */
+    uint32_t **fresh;        /* by variable id: NULL, or 1 + the symbol made for each dimension */
     uint8_t *widened;        /* by parameter's id: bit i: dimension i became a symbol */
     ProbeSymbol *symbols;
     size_t symbol_count, symbol_capacity;
@@ -46,43 +47,43 @@ typedef struct ProbeContext {
     uint32_t set;
     int64_t next_size[PROBE_WORLDS];
     struct ProbeScratch *scratch; /* infer_operator.c */
-    /* While rounds go on, a branch whose other side has not been reached may look certain: what an
-     * operator then refuses is not told, but postponed. */
+    /* While inference iterates, a branch whose other side is not reached yet may look certain. An
+     * error of an operator is then postponed, not reported. */
     bool settled, postponed;
 } ProbeContext;
 
-/* set: which sizes, below PROBE_SETS. */
+/* Prepares a context. set: the choice of sizes, below PROBE_SETS. */
 MUST_CHECK Error *probe_context_init(
     IrModule *module, Device *portable, uint32_t set, ProbeContext *out);
 void probe_context_deinit(ProbeContext *context);
 
-/* Borrowed; of constants too. */
+/* Returns the probe of a variable or constant. The context owns it. */
 Probe *probe_of(const ProbeContext *context, const IrVariable *variable);
 void probe_clear(Probe *probe);
 /* Replaces *to by a copy of *from. */
 void probe_set(Probe *to, const Probe *from);
 bool probe_equal(const Probe *a, const Probe *b);
-/* Numbers for a type; its unknown dimensions become symbols of the variable. */
+/* Makes a probe for a type; unknown dimensions become symbols of the variable. */
 MUST_CHECK Error *probe_from_type(
     ProbeContext *context, const IrVariable *variable, const IrType *type, Probe *out);
 /* Makes dimension dim of the variable's probe a symbol of its own. */
 MUST_CHECK Error *probe_set_fresh(
     ProbeContext *context, const IrVariable *variable, Probe *inout_probe, uint32_t dim);
-/* What holds for both; the probe belongs to the variable. Dimensions that differ become what
- * groups says of the pair: the same symbol for the same pair, so that lengths which grow together
- * stay equal. sticky: the probe is a parameter's, joined with one call after the other: a dimension
- * that became a symbol stays one, until two that shared it are told apart. */
+/* Joins two probes: keeps the knowledge that holds for both. The probe belongs to the variable.
+ * Dimensions that differ become the symbol that groups has for the pair, so that lengths which grow
+ * together stay equal. sticky: the probe is a parameter's, joined with one call after the other; a
+ * dimension that became a symbol stays one until two dimensions with that symbol differ. */
 MUST_CHECK Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
     const IrVariable *variable, Probe *inout_probe, const Probe *other);
-/* The type that a known probe stands for. */
+/* Makes the type that a known probe stands for. */
 MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out);
-/* Whether a dimension is the same in all worlds. */
+/* Returns whether a dimension is the same in all worlds. */
 bool probe_dim_is_fixed(const Probe *probe, uint32_t dim);
-/* Whether a dimension is one symbol, or the sum of two or of one and a number that is not negative.
- * False, too, where it is such a sum of none of the first few thousand symbols. */
+/* Returns whether a dimension is one symbol, or the sum of two symbols, or of one symbol and a
+ * non-negative number. Only sums of the first few thousand symbols are found. */
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim);
-/* What holds for elements of both types; either may be NULL (no element). */
+/* Joins the types of elements; either may be NULL (no element). */
 MUST_CHECK Error *probe_join_elements(
     IrModule *module, const IrType *a, const IrType *b, const IrType **out);
-/* True when the value is there, the same in all worlds. */
+/* Returns whether the value is present and the same in all worlds. */
 bool probe_is_constant(const Probe *probe);

@@ -1,5 +1,6 @@
 #pragma once
-/* Dimensions of several values that change together when values are joined. */
+/* Dimensions of several values that change together when values are joined. Caller: probe.c.
+ * Threads: one at a time per set of groups. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +13,8 @@ typedef struct ProbeSymbol {
     int64_t sizes[PROBE_WORLDS];
 } ProbeSymbol;
 
-/* Pairs of a dimension's sizes (so far, and of the value joined) and what they became; of one call
- * or branch. */
+/* A pair of a dimension's sizes (so far, and of the joined value) and the resulting symbol; of one
+ * call or branch. */
 typedef struct ProbeGroup {
     ProbeSymbol before, other, after;
 } ProbeGroup;
@@ -27,8 +28,8 @@ typedef struct ProbeGroups {
 
 void probe_groups_deinit(ProbeGroups *groups);
 
-/* The group of the pair (before, other); made where it is new, then with `after` unset. */
+/* Finds the group of the pair (before, other), or makes it with `after` unset. */
 MUST_CHECK Error *probe_groups_find(
     ProbeGroups *groups, const ProbeGroup *pair, ProbeGroup **out_group, bool *out_found);
-/* Whether another group already stays what it was before. */
+/* Returns whether another group already keeps this dimension unchanged. */
 bool probe_groups_has_kept(const ProbeGroups *groups, const ProbeSymbol *before);

@@ -1,6 +1,6 @@
 #pragma once
-/* The text at the start of a .npy file: a Python dict with exactly the keys descr, fortran_order,
- * shape. */
+/* Parses the text at the start of a .npy file: a Python dict with exactly the keys descr,
+ * fortran_order and shape. Caller: npy.c. Pure: no state, any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,8 +15,8 @@ typedef struct NpyHeader {
     Shape shape;
 } NpyHeader;
 
-/* Errors: CORRUPT not such a dict; UNSUPPORTED other kinds of elements; INVALID a shape that no
- * tensor has. */
+/* Parses a header. Errors: CORRUPT not such a dict; UNSUPPORTED other kinds of elements; INVALID a
+ * shape that no tensor has. */
 MUST_CHECK Error *npy_header_parse(const char *text, size_t size, NpyHeader *out);
-/* Bytes of an element in the file. */
+/* Returns the bytes of an element in the file. */
 size_t npy_header_item_size(const NpyHeader *header);

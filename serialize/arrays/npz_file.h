@@ -1,15 +1,16 @@
 #pragma once
-/* What an .npz file says of its arrays, read without unpacking them: whoever takes files from
- * outside looks at names, types, shapes and sizes first. */
+/* Reads names, types, shapes and sizes of an .npz file's arrays without unpacking them, so that
+ * files from outside are checked first. Callers: intake_inputs.c in scheduler/jobs, run_inputs.c in
+ * tools/client, npz_read.c. Threads: any; one at a time per file. */
 #include "serialize/arrays/array_list.h"
 #include "serialize/arrays/npy.h"
 #include "serialize/arrays/zip_directory.h"
 
 typedef struct NpzArray {
     char *name;
-    DType dtype; /* what NAME.dtype says, or what its header does */
+    DType dtype; /* the type in NAME.dtype, or in the array's header */
     Shape shape;
-    uint64_t bytes; /* of the array in memory; of strings: of the elements as they are written */
+    uint64_t bytes; /* of the array in memory; of strings: of the elements in the file */
     NpyForm form;
     const ZipMember *member;
 } NpzArray;
@@ -23,8 +24,8 @@ typedef struct NpzFile {
 
 enum { NPZ_ARRAYS_MAX = 1 << 17 };
 
-/* Takes memory for the names alone, whatever the arrays' sizes are. data: borrowed as long as the
- * file.
+/* Opens a file. Allocates memory only for the names, whatever the arrays' sizes are. data: must
+ * outlive the file.
  *
  * bytes_max: of all unpacked members together, by the directory.
  * Errors: as npz_read. */
@@ -32,14 +33,14 @@ MUST_CHECK Error *npz_file_open(const void *data, size_t size, uint64_t bytes_ma
 void npz_file_close(NpzFile *file);
 #define OWN_NPZ(name) __attribute__((cleanup(npz_file_close))) name
 
-/* Whether the array's bytes can be had piece by piece (npz_stream.h). */
+/* Returns whether the array's bytes can be read piece by piece (npz_stream.h). */
 bool npz_array_is_streamable(const NpzArray *array);
-/* Upper bound on the memory that npz_array_read takes, the array itself with it. */
+/* Returns an upper bound on the memory that npz_array_read takes, including the array itself. */
 uint64_t npz_array_read_bytes(const NpzArray *array);
-/* The whole array. Errors: as npz_read. */
+/* Reads the whole array. Errors: as npz_read. */
 MUST_CHECK Error *npz_array_read(const NpzArray *array, NamedArray *out_array);
-/* All arrays of the file, behind those that are in the list. Errors: as npz_read. */
+/* Appends all arrays of the file to the list. Errors: as npz_read. */
 MUST_CHECK Error *npz_file_read(const NpzFile *file, ArrayList *inout_arrays);
-/* Another of the same name, type and shape whose elements are zeros or empty strings: large ones
- * are memory that nobody has touched. */
+/* Makes an array of the same name, type and shape with zeros or empty strings. The memory of a
+ * large one stays untouched. */
 MUST_CHECK Error *npz_array_outline(const NpzArray *array, NamedArray *out_array);

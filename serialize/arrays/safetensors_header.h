@@ -1,5 +1,6 @@
 #pragma once
-/* The JSON header of a safetensors file: one object of objects, read strictly and in one pass. */
+/* Parses the JSON header of a safetensors file: one object of objects, read strictly and in one
+ * pass. Caller: safetensors.c. Pure: no state, any thread. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,7 @@ typedef struct SafetensorsEntry {
     char *name;
     DType dtype;
     Shape shape;
-    uint64_t begin; /* in the bytes behind the header */
+    uint64_t begin; /* from the first byte behind the header */
     uint64_t end;
 } SafetensorsEntry;
 

@@ -1,6 +1,7 @@
 #pragma once
-/* The table of contents of a zip file in memory, checked: every member lies inside the file, no two
- * overlap, local and central headers agree. Reads stored and deflated members, and zip64. */
+/* Reads and checks the directory of a zip file in memory: every member lies inside the file,
+ * members do not overlap, local and central headers agree. Supports stored and deflated members,
+ * and zip64. Callers: the npz files of this folder. Threads: any; the data does not change. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,11 +14,11 @@ typedef struct ZipDirectory {
 } ZipDirectory;
 
 void zip_directory_deinit(ZipDirectory *directory);
-/* data: the whole file, borrowed as long as the directory.
+/* Reads a directory. data: the whole file, which must outlive the directory.
  *
  * Errors: CORRUPT; UNSUPPORTED encrypted members, other methods, several disks. */
 MUST_CHECK Error *zip_directory_read(const void *data, size_t size, ZipDirectory *out);
-/* Checks the CRC of a stored member, whose data are its content. */
+/* Checks the CRC of a stored member, whose data is its content. */
 MUST_CHECK Error *zip_member_check(const ZipMember *member);
 /* Unpacks a member into out, which has room for its size, and checks its CRC. */
 MUST_CHECK Error *zip_member_read(const ZipMember *member, uint8_t *out);

@@ -1,5 +1,6 @@
 #pragma once
-/* Numbers of the zip format (PKWARE's APPNOTE 6.3), for its reader and writer. */
+/* Numbers of the zip format (PKWARE's APPNOTE 6.3) for zip_directory.c and zip_write.c. Pure:
+ * constants only. */
 
 enum {
     ZIP_LOCAL_SIGNATURE = 0x04034b50,
@@ -22,5 +23,6 @@ enum {
     ZIP_FLAG_UTF8 = 1 << 11,
     ZIP_VERSION = 20,
     ZIP64_VERSION = 45,
-    ZIP_DATE_1980 = 0x21 << 16, /* the earliest there is: files do not depend on the time */
+    /* the earliest date of the format: files do not depend on the time */
+    ZIP_DATE_1980 = 0x21 << 16,
 };

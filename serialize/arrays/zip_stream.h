@@ -1,5 +1,6 @@
 #pragma once
-/* One member of a zip file, unpacked piece by piece: it is never in memory as a whole. */
+/* Unpacks one member of a zip file piece by piece, never completely in memory. Callers: npz_file.c,
+ * npz_stream.c, zip_directory.c. Threads: one at a time per stream. */
 #include <stddef.h>
 
 #include "base/error.h"
@@ -8,11 +9,11 @@
 
 typedef struct ZipStream ZipStream;
 
-/* member: borrowed. */
+/* Opens a member, which must outlive the stream. */
 MUST_CHECK Error *zip_stream_open(const ZipMember *member, ZipStream **out_stream);
-/* The next size bytes of its content. Errors: CORRUPT there are no more. */
+/* Reads the next size bytes of the content. Errors: CORRUPT the content has ended. */
 MUST_CHECK Error *zip_stream_read(ZipStream *stream, void *out, size_t size);
-/* Everything was read. Errors: CORRUPT the content goes on, or fails its CRC. */
+/* Called when everything was read. Errors: CORRUPT the content continues, or fails its CRC. */
 MUST_CHECK Error *zip_stream_finish(ZipStream *stream);
 void zip_stream_close(ZipStream *stream);
 DEFINE_OWN(ZipStream, zip_stream_close);

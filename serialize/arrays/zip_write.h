@@ -1,6 +1,6 @@
 #pragma once
-/* The records of a zip file that is written: members are stored, never deflated, and zip64 comes
- * where sizes want it. */
+/* Writes the records of a zip file. Members are stored, never deflated; zip64 is used when sizes
+ * need it. Callers: npz_write.c, npz_pieces.c. Threads: one at a time per set of entries. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,23 +20,23 @@ typedef struct ZipEntry {
 typedef struct ZipEntries {
     ZipEntry *items;
     size_t count, capacity;
-    NameMap *names;      /* for a look at a name */
+    NameMap *names;      /* finds names that are in use */
     uint64_t zip64_from; /* sizes and offsets of this many bytes need zip64 */
-    /* Checksums are written behind the members' bytes: nobody knows them before. */
+    /* Checksums stand behind the members' bytes, since they are unknown before. */
     bool described;
 } ZipEntries;
 
 void zip_entries_deinit(ZipEntries *entries);
-/* Adds a member named NAME.npy; its checksum and size may be set until the end. The entry is
- * borrowed until the next one is added. Errors: INVALID a name that was added before. */
+/* Adds a member named NAME.npy; its checksum and size may be set until the end. The entry stays
+ * valid until the next one is added. Errors: INVALID a name that was added before. */
 MUST_CHECK Error *zip_entries_add(
     ZipEntries *entries, const char *name, uint64_t offset, ZipEntry **out_entry);
 
-/* Of the same length each time. */
+/* Writes a local header. Its length never changes for the same entry. */
 MUST_CHECK Error *zip_write_local(
     const ZipEntries *entries, const ZipEntry *entry, ByteWriter *out);
-/* What stands behind the bytes of a described member. */
+/* Writes the data descriptor behind the bytes of a described member. */
 MUST_CHECK Error *zip_write_descriptor(
     const ZipEntries *entries, const ZipEntry *entry, ByteWriter *out);
-/* The directory. offset: where it stands. */
+/* Writes the directory. offset: its place in the file. */
 MUST_CHECK Error *zip_write_directory(const ZipEntries *entries, uint64_t offset, ByteWriter *out);

@@ -1,10 +1,13 @@
 #pragma once
-/* Whether a checkpoint goes on with the arithmetic that it was made with. */
+/* Tells whether a checkpoint continues with the arithmetic that it was made with. Callers:
+ * job_run.c in scheduler/executor, run_machine.c in tools/client. Pure: no state, any thread. */
 #include "kernels/device/device.h"
 #include "serialize/container/container.h"
 
-/* out_words: for people, "goes on with another determinism class: OLD -> NEW: …"; NULL where the
- * device has the class that the checkpoint was written in, or it has no execution. memory_free.
+/* Compares the checkpoint's determinism class with the device's.
+ *
+ * out_words: for people, "goes on with another determinism class: OLD -> NEW: …"; NULL when the
+ *            classes are equal or the checkpoint has no execution. memory_free.
  * Errors: CORRUPT its header; OUT_OF_MEMORY. */
 MUST_CHECK Error *checkpoint_class_find_change(
     const Container *container, Device *device, char **out_words);

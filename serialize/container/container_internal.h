@@ -1,5 +1,6 @@
 #pragma once
-/* The layout of manifests and container files, shared by their writers and readers.
+/* The layout of manifests and container files, for container_parse.c, container_file.c,
+ * container_copy.c and container_writer.c. Threads: as container.h.
  *
  *  manifest                                   container file
  *      0   8  magic                               0   8  magic
@@ -22,8 +23,8 @@
 #include "base/file.h"
 #include "serialize/container/container.h"
 
-/* In front of a packed manifest: this, and the XXH3-64 of the zstd frame behind it (zstd itself
- * lets some bits be changed). */
+/* In front of a packed manifest: this text, and the XXH3-64 of the zstd frame behind it, since zstd
+ * accepts some changed bits. */
 #define PACKED_MAGIC "LVXpack"
 
 enum {
@@ -37,8 +38,9 @@ enum {
     FILE_HEADER_SIZE = 48,
     FILE_HEADER_CHECKED_SIZE = 40,
     INDEX_ENTRY_SIZE = DIGEST_SIZE + 8,
-    /* A packed manifest unpacks to at most this many times its size, and this much: a few bytes
-     * from outside can't ask for a gigabyte. What compresses better is kept as it is. */
+    /* A packed manifest unpacks to at most PACK_RATIO_MAX times its size plus PACK_SLACK, so that a
+     * few bytes from outside cannot demand a gigabyte. A manifest that compresses better is kept
+     * unpacked. */
     PACK_RATIO_MAX = 256,
     PACK_SLACK = 64 << 10,
 };
@@ -50,9 +52,9 @@ typedef struct SectionInfo {
     bool optional;
 } SectionInfo;
 
-/* NULL for numbers that the kind does not have. */
+/* Returns NULL for numbers that the kind does not have. */
 const SectionInfo *container_find_section_info(ContainerKind kind, uint32_t number);
-/* With its article: "an executable". */
+/* The kind's name with its article: "an executable". */
 const char *container_kind_name(ContainerKind kind);
 const uint8_t *container_manifest_magic(ContainerKind kind);
 const uint8_t *container_file_magic(ContainerKind kind);
@@ -67,7 +69,7 @@ typedef struct IndexEntry {
 
 /* The file that a container was opened from: in memory or a descriptor. */
 typedef struct ContainerInput {
-    const uint8_t *data; /* NULL: read from the descriptor */
+    const uint8_t *data; /* NULL: the file is read from the descriptor */
     int descriptor;
     uint64_t size;
     IndexEntry *index; /* ascending by hash */

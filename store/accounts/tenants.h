@@ -1,5 +1,9 @@
 #pragma once
-/* Tenants: who owns models and jobs, with which share and within which limits. */
+/* Tenants: the owners of models and jobs, with their share and their limits. Callers: the HTTP
+ * routes, scheduler/node (cached settings), scheduler/service, housekeeping, and the command
+ * tenant.
+ * Threads: functions with a Connection run in catalog work (catalog.h), the others in any thread.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,14 +25,15 @@ typedef struct Tenant {
     int64_t weight;      /* 1 … TENANT_WEIGHT_MAX */
     int64_t retention_s; /* how long finished jobs stay */
     int64_t quotas[QUOTA_COUNT];
-    char damage[TENANT_DAMAGE_SIZE]; /* settings that the catalog holds no sense of, for people; the
-                                        defaults stand in their place. "": none */
-    /* used */
+    /* invalid settings in the catalog, for people; defaults replace them. "": none */
+    char damage[TENANT_DAMAGE_SIZE];
+    /* the tenant's present use: */
     uint64_t
-        bytes_stored; /* of its executables, jobs and other rows; a chunk of two counts twice */
+        /* of executables, jobs and other rows; a chunk that two of them use counts twice */
+        bytes_stored;
     uint64_t output_bytes; /* of its jobs' outputs, unpacked */
-    int64_t checkpoints;   /* that its jobs have */
-    int64_t queued_jobs;   /* queued or running: which of the two the store does not know */
+    int64_t checkpoints;   /* checkpoints of all its jobs */
+    int64_t queued_jobs;   /* queued or running jobs; the store does not tell these states apart */
 } Tenant;
 
 typedef struct TenantList {
@@ -39,28 +44,29 @@ typedef struct TenantList {
 void tenant_list_release(TenantList *list);
 DEFINE_OWN(TenantList, tenant_list_release);
 
-/* "store_bytes". quota: not NONE. */
+/* The quota's name, such as "store_bytes". quota: not NONE. */
 const char *tenants_quota_name(QuotaId quota);
 bool tenants_find_quota(const char *name, QuotaId *out);
 
-/* Weight 1, no limits. Errors: INVALID no name; CONFLICT there is one of this name. */
+/* Adds a tenant with weight 1 and no limits. Errors: INVALID the name; CONFLICT the name is taken.
+ */
 MUST_CHECK Error *tenants_add(Connection *catalog, const char *name, TenantId *out_tenant);
-/* Errors: NOT_FOUND no such tenant; INVALID a weight out of range. */
+/* Sets a tenant's weight. Errors: NOT_FOUND no such tenant; INVALID a weight out of range. */
 MUST_CHECK Error *tenants_set_weight(Connection *catalog, TenantId tenant, int64_t weight);
 MUST_CHECK Error *tenants_set_retention(Connection *catalog, TenantId tenant, int64_t retention_s);
-/* value: QUOTA_UNLIMITED takes the limit away. */
+/* Sets a quota. value: QUOTA_UNLIMITED removes the limit. */
 MUST_CHECK Error *tenants_set_quota(
     Connection *catalog, TenantId tenant, QuotaId quota, int64_t value);
 
-/* Removes quotas that this version does not know, sets a weight and a retention that are out of
- * range to their defaults, and counts anew what is stored. */
+/* Removes quotas that this version does not know, sets a weight or retention that is out of range
+ * to its default, and counts anew what is stored. */
 MUST_CHECK Error *tenants_repair(Connection *catalog, TenantId tenant);
 
-/* Settings that make no sense are as if they were not set (Tenant.damage). Errors: NOT_FOUND. */
+/* Reads a tenant. Invalid settings count as not set (Tenant.damage). Errors: NOT_FOUND. */
 MUST_CHECK Error *tenants_get(Store *store, TenantId tenant, Tenant *out_tenant);
-/* Without counting its jobs; bytes_stored is of some moment. */
+/* Reads a tenant without counting its jobs; bytes_stored may be slightly old. */
 MUST_CHECK Error *tenants_get_settings(Store *store, TenantId tenant, Tenant *out_tenant);
 MUST_CHECK Error *tenants_list(Store *store, TenantList **out_list);
-/* Those behind that name, count_max at most. */
+/* Lists the tenants behind that name, at most count_max. */
 MUST_CHECK Error *tenants_list_page(
     Store *store, const char *after, size_t count_max, TenantList **out_list);

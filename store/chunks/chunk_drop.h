@@ -1,26 +1,26 @@
 #pragma once
-/* Deletes chunks that no upload holds and nobody refers to: those that an upload brought for
- * nothing, and all that a sweep finds (gc.h). Both hold the store's lock `sweeping` meanwhile, so
- * that nobody looks for a chunk that is about to go. */
+/* Deletes chunks that no upload holds and no row refers to: the chunks of an upload that was not
+ * kept, and all that a sweep finds. Callers: chunk_upload.c and gc.c. Both hold the store's lock
+ * `sweeping` meanwhile, so that no upload finds a chunk that is about to be deleted. Threads: any.
+ */
 #include "store/database/statement.h"
 #include "store/database/store.h"
 
 typedef struct SweptChunk {
     TenantId tenant;
     Digest hash;
-    int64_t id; /* its row */
+    int64_t id; /* the chunk's row */
 } SweptChunk;
 
 typedef struct ChunkDropResult {
     uint64_t chunks; /* deleted */
-    uint64_t bytes;  /* of these, as stored */
+    uint64_t bytes;  /* bytes of the deleted chunks as stored */
 } ChunkDropResult;
 
-/* Deletes those of the rows that are not needed, in the caller's transaction of the chunks'
- * database, under store->sweeping. inout_result: what was deleted is added. */
+/* Deletes the unneeded ones of these rows. Runs under store->sweeping, in the caller's transaction
+ * of the chunks' database. inout_result: the call adds the deleted chunks. */
 MUST_CHECK Error *chunk_drop_unneeded(Store *store, Connection *catalog, Connection *chunks,
     const SweptChunk *swept, size_t count, ChunkDropResult *inout_result);
 
-/* Deletes those of a tenant's chunks that are not needed, a few at a time, each few in a
- * transaction of their own. */
+/* Deletes the unneeded ones of a tenant's chunks, a few per transaction. Takes the locks itself. */
 MUST_CHECK Error *chunk_drop(Store *store, TenantId tenant, const Digest *hashes, size_t count);

@@ -1,6 +1,7 @@
 #pragma once
-/* A piece of a job's data (its inputs, one output, one checkpoint): bytes that stand in the catalog
- * and chunks that they refer to. What the bytes mean is their maker's affair. */
+/* A piece of a job's data (its inputs, one output or one checkpoint): bytes in the catalog and the
+ * chunks that they refer to. The store does not interpret the bytes. Callers: store/jobs and
+ * scheduler/node, which fills contents. Threads: any; one at a time per content. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 #include "store/database/store.h"
 
 typedef enum JobContentKind {
-    JOB_CONTENT_INPUTS = 1,     /* sequence 0 alone */
+    JOB_CONTENT_INPUTS = 1,     /* only sequence 0 */
     JOB_CONTENT_OUTPUT = 2,     /* outputs and yields; sequence 0, 1, … */
     JOB_CONTENT_CHECKPOINT = 3, /* sequence 1, 2, …: the checkpoint's number */
 } JobContentKind;
@@ -18,7 +19,8 @@ enum {
     JOB_CONTENT_BYTES_MAX = 64 << 20,
 };
 
-/* Everything is borrowed, until the catalog has it. */
+/* The caller keeps ownership of everything, and keeps it alive until the catalog has the content.
+ */
 typedef struct JobContent {
     const void *bytes; /* up to JOB_CONTENT_BYTES_MAX */
     size_t size;
@@ -28,14 +30,15 @@ typedef struct JobContent {
     TenantId tenant;
     uint64_t bytes_raw;    /* bytes and chunks, uncompressed */
     uint64_t bytes_stored; /* bytes and chunks as stored; a chunk counts once */
-    Digest digest;         /* of the bytes and the chunks' hashes and sizes: equal content */
+    /* of the bytes and of the chunks' hashes and sizes: equal digests, equal content */
+    Digest digest;
 } JobContent;
 
-/* Makes a content ready for the catalog: its chunks are durable, and safe from gc until the upload
- * is closed, which must not be before the catalog has the content.
+/* Prepares a content for the catalog: its chunks become durable, and gc keeps them until the upload
+ * is closed. The caller closes the upload only after the catalog has the content.
  *
- * upload: what the chunks went through, of this tenant; NULL when there are none.
- * Errors: INVALID beyond the limits; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk
- *         is full; IO. */
+ * upload: the upload that the chunks went through, with this tenant; NULL when there are no chunks.
+ * Errors: INVALID beyond the limits; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk is
+ *         full; IO. */
 MUST_CHECK Error *job_content_stage(
     ChunkUpload *upload, TenantId tenant, JobContent *inout_content);

@@ -1,22 +1,22 @@
 #pragma once
-/* Rows of contents, in the caller's catalog transaction. */
+/* Rows of contents, for store/jobs, in the caller's catalog transaction. */
 #include <stdbool.h>
 
 #include "store/contents/job_content.h"
 #include "store/database/store_internal.h"
 
-/* Of a checkpoint. */
+/* The progress at a checkpoint. */
 typedef struct JobContentMarks {
     int64_t items_done;
-    int64_t outputs; /* before it */
+    int64_t outputs; /* outputs before the checkpoint */
 } JobContentMarks;
 
-/* content was staged for the tenant. marks: NULL but for a checkpoint. */
+/* Inserts a content that was staged for the tenant. marks: only for a checkpoint, else NULL. */
 MUST_CHECK Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job,
     JobContentKind kind, int64_t sequence, const JobContentMarks *marks, const JobContent *content);
 
-/* How many rows a content costs a step that copies or deletes it: its own, those of its lists of
- * chunks, and one for every 64 KiB of its bytes. */
+/* How many rows a content costs a step that copies or deletes it: its own row, those of its lists
+ * of chunks, and one for every 64 KiB of its bytes. */
 uint64_t job_content_rows(uint64_t chunks, uint64_t size);
 
 /* SHA-256 of bytes, then each chunk's hash and raw size (u32). */
@@ -24,6 +24,6 @@ MUST_CHECK Error *job_content_digest(
     const void *bytes, size_t size, const ChunkRef *chunks, size_t chunk_count, Digest *out);
 
 /* Deletes the job's contents of a kind with begin <= sequence < end.
- * out_bytes: what they took as stored. out_raw: unpacked. */
+ * out_bytes: their stored size. out_raw: their unpacked size. */
 MUST_CHECK Error *job_content_delete(Connection *catalog, int64_t job, JobContentKind kind,
     int64_t begin, int64_t end, uint64_t *out_bytes, uint64_t *out_raw);

@@ -1,13 +1,15 @@
 #pragma once
-/* The catalog's writer thread: work from any thread, committed in groups.
+/* The catalog's writer thread: work from any thread, committed in groups. Callers: the control
+ * thread's commits, housekeeping, HTTP handlers, scheduler/service; commands without a daemon use
+ * catalog_run_directly.
  *
- * What arrives while one group is being made durable becomes the next group: one transaction, one
- * sync. Each piece of work runs in a savepoint of its own, so what fails leaves nothing behind and
- * takes nobody along.
+ * Work that arrives while a group becomes durable forms the next group: one transaction, one sync.
+ * Each piece of work runs in its own savepoint: a failing piece leaves nothing behind and does not
+ * affect the others.
  *
- * Failures of a whole group: a full disk fails it with EXHAUSTED, and the next group is tried
- * again. An IO failure is final: what the disk holds is then unknown, so every later request fails
- * with it, and whoever runs the store stops and opens it anew. */
+ * Failures of a whole group: a full disk fails the group with EXHAUSTED, and the next group is
+ * tried again. An IO failure is final, since the content of the disk is then unknown: every later
+ * request fails with it, and the owner stops and opens the store anew. */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,43 +18,45 @@
 typedef struct Catalog Catalog;
 
 enum {
-    CATALOG_GROUP_MAX = 1024,  /* pieces of work in a transaction */
-    CATALOG_QUEUE_MAX = 65536, /* requests that wait */
+    CATALOG_GROUP_MAX = 1024,  /* pieces of work in one transaction */
+    CATALOG_QUEUE_MAX = 65536, /* waiting requests */
 };
 
-/* Reads and writes rows through the functions that take a Connection. Runs in the writer's thread;
- * must not wait for anything. An error undoes all of it. */
+/* Reads and writes rows through the functions that take a Connection. Runs in the writer's thread
+ * and must not wait for anything. An error undoes all changes of the work. */
 typedef Error *(*CatalogWork)(Connection *catalog, void *context);
 
-/* A request to the writer. The struct is the caller's and stays until done was called. */
+/* A request to the writer. The caller owns the struct and keeps it until done was called. */
 typedef struct CatalogRequest {
     CatalogWork work;
     void *context;
-    bool frees; /* it makes room or ends something, and adds a few rows at most: it may use what is
-                 * kept for that on a full disk (disk_room.h) */
+    /* the work makes room or ends something and adds only a few rows: it may use the room that is
+     * kept for a full disk (disk_room.h) */
+    bool frees;
     /* Called once, in the writer's thread, when the work is durable or has failed. It may post
-     * further requests and release this one; while it runs nothing else is written. */
+     * further requests and release this one. The writer writes nothing else meanwhile. */
     void (*done)(struct CatalogRequest *request, Error *owned_error);
-    struct CatalogRequest *next; /* the catalog's, while it waits */
+    struct CatalogRequest *next; /* in the catalog's queue */
 } CatalogRequest;
 
 MUST_CHECK Error *catalog_open(Store *store, Catalog **out_catalog);
-/* Runs what was posted before. Closed before its store. */
+/* Runs all posted work, then stops the thread. Must be called before the store is closed. */
 void catalog_close(Catalog *catalog);
 DEFINE_OWN(Catalog, catalog_close);
 
-/* Errors: EXHAUSTED CATALOG_QUEUE_MAX requests wait already; done is then not called. Threads: any.
- */
+/* Queues a request. Errors: EXHAUSTED CATALOG_QUEUE_MAX requests are waiting; done is not called
+ * then.
+ * Threads: any. */
 MUST_CHECK Error *catalog_post(Catalog *catalog, CatalogRequest *request);
-/* Posts and waits. Errors: the work's own; EXHAUSTED; IO. Threads: any but the writer's own.
- * Blocks: until the commit. */
+/* Posts work and waits for its commit. Errors: the work's own; EXHAUSTED; IO. Threads: any but the
+ * writer's own. Blocks: until the commit. */
 MUST_CHECK Error *catalog_run(Catalog *catalog, CatalogWork work, void *context);
-/* The same for work that makes room; see CatalogRequest. */
+/* Runs work that makes room, like catalog_run; see CatalogRequest.frees. */
 MUST_CHECK Error *catalog_run_freeing(Catalog *catalog, CatalogWork work, void *context);
 
-/* The final failure, if there was one. Threads: any. */
+/* Returns the final failure, or NULL. Threads: any. */
 MUST_CHECK Error *catalog_check(Catalog *catalog);
 
-/* The same work in a transaction of its own, in the calling thread; beside an open Catalog it waits
- * for the group that is being written. Durable when it returns. */
+/* Runs work in a transaction of its own, in the calling thread. While a Catalog is open, it waits
+ * for the group that is being written. The work is durable when the call returns. */
 MUST_CHECK Error *catalog_run_directly(Store *store, CatalogWork work, void *context);

@@ -1,28 +1,29 @@
 #pragma once
-/* Room on the disk that a database's writer takes ahead, so that on a full disk what is committed
- * can still be copied from the log into the file, and what makes room can be committed.
+/* Room on the disk that a database's writer allocates ahead. On a full disk, committed data can
+ * then still be copied from the log into the file, and work that makes room can be committed. Only
+ * connection.c and transaction.c call these functions, under the writer's lock.
  *
  *   file  |== copied ==|-- committed, in the log --|.. spare ..|
  *   log   |== written ==|.. log_room ..|
  *
- * A commit that makes the file grow takes the blocks that it will need there, and a spare behind
- * them, which only a transaction that makes room (Transaction.frees) may use up. One that finds its
- * place in the file needs none. So a copy always
- * finds room; behind one the log begins anew, in the blocks that it has. Blocks are taken beyond
- * the end of a file (fallocate): no other program gets them, and no file is longer for it. Where
- * the file system cannot do that, or writes what is changed to other blocks, nothing is promised.
- */
+ * A commit that makes the file grow allocates the blocks that it will need there and a spare behind
+ * them. Only a transaction that makes room (Transaction.frees) may use up the spare; a commit that
+ * fits into the file needs no blocks. So a copy always finds room, and after a copy the log begins
+ * anew in its own blocks. Blocks are allocated beyond the end of a file (fallocate): no other
+ * program gets them, and no file becomes longer. File systems that cannot do that, or that write
+ * changes to other blocks, give no such promise. */
 #include "store/database/connection.h"
 
-/* Before a transaction: the log has room ahead, of more blocks or by being copied. What has none in
- * spite of that says so itself. */
+/* Called before a transaction. Gives the log room ahead, by more blocks or by copying it. When
+ * neither is possible, the transaction itself reports that. */
 void disk_room_prepare(Connection *connection);
-/* Before its commit. frees: it may use the spare. Errors: EXHAUSTED. */
+/* Called before the commit. frees: the transaction may use the spare. Errors: EXHAUSTED. */
 MUST_CHECK Error *disk_room_take(Connection *connection, bool frees);
-/* Behind one that found the disk full: its log is copied, so that the next one has all of the log,
- * and what it took of the disk in vain is given back. */
+/* Called after a transaction that found the disk full. Copies the log, so that the next transaction
+ * has all of it, and returns blocks that were allocated in vain. */
 void disk_room_recover(Connection *connection);
-/* The log was copied to its end, and the file cut behind it. */
+/* Called when the whole log was copied and the file was cut behind it. */
 void disk_room_renew(Connection *connection);
-/* A commit left the log with fewer pages than the one before: it began anew, and was cut. */
+/* Called when a commit left fewer pages in the log than the one before: the log began anew and was
+ * cut. */
 void disk_room_note_new_log(Connection *connection);

@@ -1,12 +1,14 @@
 #pragma once
-/* The chunks that were stored or found last, in memory: a checkpoint asks for every chunk that it
- * shares with the one before, and SQLite takes 2 us to find one in its index, 15 with its sizes.
+/* A memory cache of the chunks that were stored or found last. A checkpoint looks up every chunk
+ * that it shares with the one before; SQLite takes 2 us to find a chunk in its index, 15 us with
+ * the sizes. Callers: store/chunks (uploads, deletion), fsck; store.c owns the cache.
  *
- * A chunk that is here is in the store: gc and fsck say what they delete and replace, and nobody
- * else does while the home has this owner.
+ * A cached chunk is in the store: gc and fsck report every chunk that they delete or replace, and
+ * no other code deletes chunks while this process owns the home.
  *
- * Threads: any. gc changes the store and this while it holds sweeping alone, so that who holds it
- * shared, from the answer to the pin, may rely on the answer. */
+ * Threads: any. gc changes the store and the cache while it holds `sweeping` alone. A caller that
+ *          holds `sweeping` shared from the lookup until it has pinned the chunk may rely on the
+ *          answer. */
 #include <stdbool.h>
 
 #include "base/own.h"
@@ -25,6 +27,6 @@ void recent_chunks_release(RecentChunks *chunks);
 DEFINE_OWN(RecentChunks, recent_chunks_release);
 bool recent_chunks_find(
     RecentChunks *chunks, TenantId tenant, const Digest *hash, ChunkSize *out_size);
-/* Only of a chunk that is committed. size.stored is not 0. */
+/* Adds a chunk. The chunk must be committed, and size.stored must not be 0. */
 void recent_chunks_note(RecentChunks *chunks, TenantId tenant, const Digest *hash, ChunkSize size);
 void recent_chunks_forget(RecentChunks *chunks, TenantId tenant, const Digest *hash);

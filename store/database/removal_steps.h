@@ -1,15 +1,16 @@
 #pragma once
-/* Deleting the rows of something large in steps, each a transaction of a bounded number of rows, so
- * that others write between two steps (removals.h). These run one statement of such a step, in the
- * caller's catalog transaction. */
+/* Statements that delete the rows of a large thing in steps. Each step is a transaction with a
+ * bounded number of rows, so that others write between two steps (removals.h). Callers: store/jobs,
+ * store/models, store/upkeep, in their catalog transactions. */
 #include "store/database/statement.h"
 #include "store/database/store.h"
 
-enum { REMOVAL_STEP_ROWS = 1024 }; /* deleted in a transaction, about */
+enum { REMOVAL_STEP_ROWS = 1024 }; /* about how many rows one transaction deletes */
 
-/* Runs one whose only parameter is a row's id. */
+/* Runs a statement whose only parameter is a row's id. */
 MUST_CHECK Error *removal_steps_run(Connection *catalog, StatementId id, int64_t row);
-/* Runs one that deletes, of what belongs to the row, as many rows of one table as its second
- * parameter says. inout_rows: how many may be deleted; what is left of that. */
+/* Runs a statement that deletes rows of one table that belong to the row; its second parameter is
+ * the number of rows. inout_rows: how many rows may be deleted; the call subtracts the deleted
+ * ones. */
 MUST_CHECK Error *removal_steps_delete(
     Connection *catalog, StatementId id, int64_t row, uint64_t *inout_rows);

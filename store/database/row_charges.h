@@ -1,9 +1,10 @@
 #pragma once
-/* Charges rows to their tenants as they are written, and gives them back as they are deleted, by
- * whatever statement or foreign key that happens: triggers of the writer's own connection. Triggers
- * that stand in the file are never run (connection.c). Nothing is refused here: who adds rows that
- * may be refused asks tenants_check_growth before the commit. */
+/* Charges rows to their tenants when a statement or foreign key writes them, and discharges them
+ * when they are deleted, by triggers of the writer's own connection. Triggers in the file itself
+ * are never run (connection.c). The triggers refuse nothing: code that adds rows which may be
+ * refused calls tenants_check_growth before the commit. Only connection.c calls this, in the thread
+ * that opens the writer. */
 #include "store/database/connection.h"
 
-/* Once for a writer of the catalog, when its tables are those of this version. */
+/* Installs the triggers. Called once for a writer of the catalog with tables of this version. */
 MUST_CHECK Error *row_charges_install(Connection *catalog);

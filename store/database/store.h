@@ -1,28 +1,28 @@
 #pragma once
 /* The home directory: one owner process, a catalog of models and jobs, and the chunks that the
- * catalog refers to.
+ * catalog refers to. Opened by the daemon, or by a command that runs without one.
  *
  *   home/lock        the owner process's pid; it holds an flock on this file and on home itself
  *   home/catalog.db  SQLite, 4 KiB pages: tenants, tokens, models, versions, aliases, executables,
  *                    jobs with their data and events, references to chunks
  *   home/chunks.db   SQLite, 64 KiB pages: stored chunks by tenant and hash
- *   home/reserve     takes room on the disk for what must be written when there is none (reserve.h)
- *   home/cache/weights  what weight_cache.h keeps; may be deleted at any time
+ *   home/reserve     takes room on the disk for writes on a full disk (reserve.h)
+ *   home/cache/weights  the files of weight_cache.h; may be deleted at any time
  *
- * Chunks become durable first, then one catalog transaction refers to them; deletion goes the other
- * way round. So a crash leaves the old state or the new one, and at worst chunks that nobody refers
- * to (gc.h). */
+ * Chunks become durable first, then one catalog transaction refers to them; deletion goes in the
+ * reverse order. So a crash leaves the old state or the new one, and at worst unreferenced chunks
+ * (gc.h). */
 #include <stdint.h>
 
 #include "base/error.h"
 
 typedef struct Store Store;
 
-/* Where rows of the catalog are read and written: inside a piece of catalog work (catalog.h), in
- * the writer's thread. */
+/* The handle through which catalog work reads and writes rows (catalog.h), in the writer's thread.
+ */
 typedef struct Connection Connection;
 
-/* A tenant's row in the catalog. Rows of other tenants are never seen. */
+/* A tenant's row in the catalog. A tenant never sees rows of other tenants. */
 typedef int64_t TenantId;
 enum {
     TENANT_DEFAULT = 1,    /* "default", in every store */
@@ -40,26 +40,28 @@ typedef enum StoreFlags {
  * memory_free. Errors: NOT_FOUND when none of them is set. */
 MUST_CHECK Error *store_default_home(char **out_home);
 
-/* Takes the home and opens its store, bringing its tables up to date. A killed owner holds nothing.
+/* Locks the home and opens its store, upgrading its tables. The lock of a killed owner is gone.
  *
  * Errors: REFUSED another process holds the home (the message names its pid); NOT_FOUND;
- * UNSUPPORTED made by a newer version; CORRUPT not a store; EXHAUSTED the disk is full; IO.
- * Threads: afterwards any, for every function of this folder that takes a Store, unless it says
- * otherwise. */
+ *         UNSUPPORTED a newer version made the store; CORRUPT not a store; EXHAUSTED the disk is
+ *         full; IO.
+ * Threads: afterwards any, for every function of this folder that takes a Store, unless the
+ *          function says otherwise. */
 MUST_CHECK Error *store_open(const char *home, StoreFlags flags, Store **out_store);
-/* Everything opened from the store (uploads, readers, executables) must be closed before. */
+/* Closes the store. Everything opened from it (uploads, readers, executables) must be closed
+ * before. */
 void store_close(Store *store);
 DEFINE_OWN(Store, store_close);
 
-/* Opens what writes, which otherwise the first change does, while there is room for its logs; so
- * they have it when the disk is full. Errors: as a change. */
+/* Opens the writers early, while the disk has room for their logs; otherwise the first change opens
+ * them. Errors: as a change. */
 MUST_CHECK Error *store_take_room(Store *store);
 
-/* Borrowed; as given to store_open. */
+/* The home as given to store_open. The store owns the text. */
 const char *store_home(const Store *store);
 
-/* Moves on with every commit that changes tenants, tokens or models: what was read of them after
- * asking for it holds as long as it stays. */
+/* Returns a number that grows with every commit that changes tenants, tokens or models. Settings
+ * that were read after this call are valid while the number stays the same. */
 uint64_t store_settings_generation(const Store *store);
 
 /* Errors: NOT_FOUND. */

@@ -1,10 +1,11 @@
 #pragma once
-/* What the files of this folder share: the two writers, idle readers, and what gc must leave alone.
+/* The inside of the store for the files of store/: the two writers, idle readers, and the lists of
+ * things that gc must keep. Threads: any, under these locks.
  *
  * Locks, in the order in which they are taken: sweeping, the catalog's writer, the chunks' writer,
- * pins_mutex, readers_mutex. The catalog's writer guards open_executables. An upload looks for
- * chunks and pins them while it holds sweeping shared, gc looks at pins and deletes chunks while it
- * holds it alone: what an upload has found stays. */
+ * pins_mutex, readers_mutex. The catalog's writer guards open_executables. An upload looks up
+ * and pins chunks while it holds `sweeping` shared; gc looks at pins and deletes chunks while it
+ * holds `sweeping` alone. So gc never deletes a chunk that an upload has found. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -13,17 +14,18 @@
 #include "store/database/in_flight_internal.h"
 #include "store/database/store.h"
 
-enum { STORE_IDLE_READERS_MAX = 64 }; /* kept open for each database */
+enum { STORE_IDLE_READERS_MAX = 64 }; /* open idle readers of each database */
 
-/* The connection is its holder's whose turn it is. A plain mutex goes to whoever asks at the right
- * moment: the catalog's thread, which takes it again at once, would keep it from everybody else. */
+/* A writer's lock with tickets: the connection belongs to the thread whose ticket is served. A
+ * plain mutex would starve others, since the catalog's thread takes it again at once. */
 typedef struct StoreWriter {
-    pthread_mutex_t mutex; /* guards the next four, for a moment */
+    pthread_mutex_t mutex; /* guards the next four fields, briefly */
     pthread_cond_t turn;
     uint64_t last_ticket, serving;
-    bool copies_log;        /* whose turn it is only copies the log, and stops when somebody asks */
-    Connection *connection; /* NULL: nobody has written yet */
-    /* Commits, counted as they begin, and how many of the first ones are durable. */
+    /* the present holder only copies the log, and stops when another thread asks */
+    bool copies_log;
+    Connection *connection; /* NULL: nothing was written yet */
+    /* Commits, counted when they begin, and the number of the last durable one. */
     _Atomic uint64_t commits, durable_commits;
 } StoreWriter;
 
@@ -31,7 +33,7 @@ struct Store {
     char *home; /* as given */
     char *path; /* absolute: readers are opened at any time, in any working directory */
     HomeLock lock;
-    atomic_bool sync_failed; /* refuses every further write */
+    atomic_bool sync_failed; /* set: every further write is refused */
     _Atomic uint64_t settings_generation;
     StoreWriter writers[DATABASE_COUNT];
     struct LogCopier *log_copier;
@@ -42,20 +44,20 @@ struct Store {
     _Atomic uint64_t released_bytes; /* see gc_estimate_bytes */
     pthread_rwlock_t sweeping;
     pthread_mutex_t pins_mutex;
-    struct ChunkPins *pins; /* guarded by it; read by gc, which holds sweeping alone */
+    struct ChunkPins *pins; /* guarded by pins_mutex; gc reads it while it holds sweeping alone */
     struct StoredExecutable *open_executables;
     struct JobCopy *job_copies; /* guarded by the catalog's writer */
     InFlightTable in_flight;
 };
 
-/* For whose turn it is: the writer has its connection. */
+/* Opens the writer's connection if necessary. Called by the thread that holds the writer. */
 MUST_CHECK Error *store_open_writer(Store *store, DatabaseKind kind);
 
-/* So many bytes are referred to no more: worth a gc when they have become many. */
+/* Notes bytes that are no longer referred to; many of them make a gc worthwhile. */
 void store_note_released(Connection *writer, uint64_t bytes);
 
-/* A reading connection for a moment; OWN(Connection, reader) gives it back. Nothing of it may be
- * running then. */
+/* Borrows a reading connection; OWN(Connection, reader) returns it. No statement may be running on
+ * it then. */
 MUST_CHECK Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader);
 void store_return_reader(Connection *reader);
 DEFINE_OWN(Connection, store_return_reader);

@@ -1,5 +1,6 @@
 #pragma once
-/* A writer's lock, and a write transaction under it: committed, or as if it had never begun. */
+/* A writer's lock, and a write transaction under it, which is committed or leaves no trace. Only
+ * store/ uses it. Threads: any; the lock serves waiting threads in order. */
 #include <stdbool.h>
 
 #include "store/database/store_internal.h"
@@ -7,28 +8,32 @@
 typedef struct Transaction {
     Store *store; /* NULL: ended */
     DatabaseKind kind;
-    Connection *connection; /* the writer's, while the transaction lasts; NULL: not open yet */
-    bool frees; /* it makes room, and may use what is kept for that on a full disk (disk_room.h) */
+    Connection *connection; /* the writer's connection during the transaction; NULL: not open yet */
+    /* the transaction makes room: it may use the room kept for a full disk (disk_room.h) */
+    bool frees;
 } Transaction;
 
-/* Only takes the lock, to look at what it guards. Who asked first gets it first. */
+/* Takes the lock without a transaction, to read what it guards. Threads get the lock in the order
+ * in which they ask. */
 Transaction transaction_lock(Store *store, DatabaseKind kind);
-/* Errors: IO after a failed sync, for ever; EXHAUSTED; IO. */
+/* Takes the lock and begins. Errors: IO also for ever after a failed sync; EXHAUSTED. */
 MUST_CHECK Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out);
-/* Begins under a lock already taken. */
+/* Begins under a lock that is already taken. */
 MUST_CHECK Error *transaction_begin_locked(Transaction *transaction);
-/* Durable when it returns NULL. The lock stays taken until transaction_end. */
+/* Commits. The transaction is durable when the call returns NULL. The lock stays taken until
+ * transaction_end. */
 MUST_CHECK Error *transaction_commit(Transaction *transaction);
-/* Seen by everybody, but durable only with a later transaction_commit or transaction_sync. A power
- * cut loses it as if it had never been, with whatever was committed behind it. Only for chunks. */
+/* Commits without a sync. All readers see the commit, but it becomes durable only with a later
+ * transaction_commit or transaction_sync; a power cut removes it and every later commit. Only for
+ * chunks. */
 MUST_CHECK Error *transaction_commit_unsynced(Transaction *transaction);
-/* The last commit that has begun: whatever anybody has seen is in it or before. */
+/* Returns the number of the last commit that has begun. All visible data is in it or before it. */
 uint64_t transaction_last(const Store *store, DatabaseKind kind);
-/* That commit and all before it are durable when it returns NULL. Not under the writer's lock. */
+/* Makes that commit and all before it durable. Must not be called under the writer's lock. */
 MUST_CHECK Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit);
-/* Copies the log into the file under a lock. gives_way: it stops, having copied nothing, once
- * somebody else asks for the lock. Errors: EXHAUSTED; IO; CANCELLED it was stopped. */
+/* Copies the log into the file under a lock. gives_way: the copy stops when another thread asks for
+ * the lock, and has then copied nothing. Errors: EXHAUSTED; IO; CANCELLED the copy was stopped. */
 MUST_CHECK Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole);
-/* Rolls back what was not committed and gives the lock back. */
+/* Rolls back uncommitted changes and releases the lock. */
 void transaction_end(Transaction *transaction);
 #define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end), unused)) name

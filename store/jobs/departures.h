@@ -1,18 +1,21 @@
 #pragma once
-/* Jobs on their way to another node, from the first word to it until it has said that it owns them.
+/* Jobs that leave for another node, from the first request until the target has confirmed that it
+ * owns them. scheduler/migration drives a departure; scheduler/service answers who owns a moved
+ * job.
  *
- *      begin -> (the job runs on) -> held -> moved -> end
- *        |                            |
- *        +-- abort                    +-- queued or suspended again: the attempt is over
+ *      begin -> (the job keeps running) -> held -> moved -> end
+ *        |                                  |
+ *        +-- abort                          +-- queued or suspended again: the attempt is over
  *
- * At most one attempt of a job at a time, each under the next number. A job's way out of `held`,
- * and its end, settle its departure in the same transaction (jobs_transition). */
+ * A job has at most one attempt at a time; each attempt has the next number. When a job leaves
+ * `held` or ends, the same transaction settles its departure (jobs_transition). Threads: functions
+ * with a Connection run in catalog work (catalog.h), the others in any thread. */
 #include "store/jobs/jobs.h"
 
 typedef enum DepartureProgress { /* stored */
     DEPARTURE_UNDER_WAY = 0,
-    DEPARTURE_IS_MOVED = 1,   /* the target owns it, though it may not know yet */
-    DEPARTURE_IS_SETTLED = 2, /* it said so */
+    DEPARTURE_IS_MOVED = 1,   /* the target owns the job; the target may not know this yet */
+    DEPARTURE_IS_SETTLED = 2, /* the target has confirmed that it owns the job */
     DEPARTURE_IS_GIVEN_UP = 3,
 } DepartureProgress;
 
@@ -22,7 +25,7 @@ typedef struct Departure {
     uint64_t target; /* a node's number */
     int64_t epoch, attempt;
     DepartureProgress progress;
-    bool suspended; /* what it is again if it stays: suspended instead of queued */
+    bool suspended; /* the job becomes suspended, not queued, if it stays here */
 } Departure;
 
 typedef struct DepartureList {
@@ -34,39 +37,42 @@ typedef struct DepartureList {
 void departure_list_release(DepartureList *list);
 DEFINE_OWN(DepartureList, departure_list_release);
 
-/* Begins an attempt. node: what the target is called here.
- * Errors: NOT_FOUND; CONFLICT it has ended, is held or in doubt, or is migrating; INVALID no name
- * of a node. */
+/* Begins an attempt. node: the target's name in this home.
+ * Errors: NOT_FOUND; CONFLICT the job has ended, is held or in doubt, or is migrating; INVALID the
+ *         name of the node. */
 MUST_CHECK Error *departures_begin(Connection *catalog, TenantId tenant, JobId id, const char *node,
     uint64_t target, Departure *out_departure);
-/* Ends the attempt of a job that is not held. Nothing happens when it is over already.
+/* Ends the attempt of a job that is not held. Ending an attempt again changes nothing.
  * Errors: NOT_FOUND; CONFLICT the job is held, or moved. */
 MUST_CHECK Error *departures_abort(
     Connection *catalog, TenantId tenant, JobId id, int64_t attempt, const char *why);
-/* The target owns it: its data here goes, its tombstone stays. Nothing happens when that is done.
- * Errors: NOT_FOUND; CONFLICT it has not moved. */
+/* Called when the target owns the job. Deletes the job's data here; the tombstone stays. Calling it
+ * again changes nothing. Errors: NOT_FOUND; CONFLICT the job has not moved. */
 MUST_CHECK Error *departures_end(Connection *catalog, TenantId tenant, JobId id, int64_t attempt);
 
-/* Another node took the job over, as a person said that this one is dead: from here on this is the
- * departure of its present epoch, and the job is to become `moved`. node: what that one is called
- * here. Errors: NOT_FOUND; CONFLICT it has ended; REFUSED the job was never offered to it. */
+/* Called when another node took the job over because a person declared this node dead. The present
+ * epoch gets a departure to that node, and the caller moves the job to the state `moved`.
+ * node: the other node's name in this home.
+ * Errors: NOT_FOUND; CONFLICT the job has ended; REFUSED the job was never offered to that node. */
 MUST_CHECK Error *departures_fence(
     Connection *catalog, TenantId tenant, JobId id, const char *node, uint64_t target);
 
-/* All that are not settled. */
+/* Lists all departures that are not settled. */
 MUST_CHECK Error *departures_list(Store *store, DepartureList **out_list);
-/* Of the job's present epoch, unless that was given up. Errors: NOT_FOUND. */
+/* Finds the departure of the job's present epoch, unless that departure was given up.
+ * Errors: NOT_FOUND. */
 MUST_CHECK Error *departures_find(
     Store *store, TenantId tenant, JobId id, bool *out_found, Departure *out_departure);
-/* Where a moved job went. Errors: NOT_FOUND; CONFLICT it has not moved. */
+/* Reads which node a moved job went to. Errors: NOT_FOUND; CONFLICT the job has not moved. */
 MUST_CHECK Error *departures_find_target(
     Store *store, TenantId tenant, JobId id, uint64_t *out_target);
-/* What became of an attempt: answered to the target, for ever. */
+/* The outcome of an attempt. The target may ask for it at any later time. */
 typedef enum DepartureOutcome {
-    DEPARTURE_PENDING, /* it goes on */
+    DEPARTURE_PENDING, /* the attempt is still under way */
     DEPARTURE_MOVED,
-    DEPARTURE_ABORTED, /* or there never was such an attempt */
+    DEPARTURE_ABORTED, /* the attempt was aborted, or never existed */
 } DepartureOutcome;
-/* target: who asks; another node's attempts are aborted to it. */
+/* Reads the outcome of an attempt for the node that asks. A node that is not the attempt's target
+ * gets DEPARTURE_ABORTED. */
 MUST_CHECK Error *departures_find_outcome(Store *store, JobId id, uint64_t target, int64_t epoch,
     int64_t attempt, DepartureOutcome *out_outcome);

@@ -1,5 +1,6 @@
 #pragma once
-/* Checkpoints inside the caller's transaction. */
+/* Checkpoints inside the caller's catalog transaction. Only store/jobs calls these functions, in
+ * the thread that runs the catalog work. */
 #include <stdbool.h>
 
 #include "store/jobs/job_checkpoints.h"
@@ -8,10 +9,10 @@
 /* number: 0 for the newest. */
 MUST_CHECK Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t number,
     bool *out_found, JobCheckpoint *out_checkpoint);
-/* The same, or NOT_FOUND with the job's name. */
+/* Finds a checkpoint like job_checkpoints_find, or fails with NOT_FOUND and the job's name. */
 MUST_CHECK Error *job_checkpoints_need(
     Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out_checkpoint);
-/* Deletes all but the newest `keep` numbers, and more where the tenant is beyond a quota: out_why
- * says so, "" else. The job is to be written back. */
+/* Deletes all checkpoints but the newest `keep`. Deletes more when the tenant is beyond a quota;
+ * out_why then says so, else it is "". The caller writes the job back. */
 MUST_CHECK Error *job_checkpoints_drop_old(
     Connection *catalog, Job *inout_job, int64_t keep, char out_why[JOB_WHY_SIZE]);

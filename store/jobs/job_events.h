@@ -1,5 +1,7 @@
 #pragma once
-/* What happened to a job, in order: each row commits with the change that it tells of. */
+/* The events of a job, in order. Each event commits together with the change that it reports.
+ * scheduler/control and store/jobs add events; scheduler/service lists them for watchers.
+ * Threads: any. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,9 +19,9 @@ typedef enum JobEventKind {
 
 enum {
     JOB_WHY_SIZE = 512,         /* with the terminating NUL; longer reasons are cut */
-    JOB_EVENTS_READ_MAX = 1000, /* at once */
-    JOB_EVENTS_NEWEST = 1000,   /* of a job's events always stay, and its first 8 */
-    JOB_EVENTS_NEWEST_MIN = 8,  /* where its tenant is beyond store_bytes */
+    JOB_EVENTS_READ_MAX = 1000, /* upper bound on the events of one call */
+    JOB_EVENTS_NEWEST = 1000, /* a job keeps its newest events up to this number, and its first 8 */
+    JOB_EVENTS_NEWEST_MIN = 8, /* the same limit while the tenant is beyond store_bytes */
 };
 
 typedef struct JobEvent {
@@ -27,7 +29,7 @@ typedef struct JobEvent {
     JobEventKind kind;
     double time; /* seconds since 1970 */
     JobState state;
-    /* Outputs that became visible with it: output_begin <= sequence < output_end. */
+    /* The outputs that became visible with this event: output_begin <= sequence < output_end. */
     int64_t output_begin, output_end;
     char why[JOB_WHY_SIZE];
 } JobEvent;
@@ -40,9 +42,10 @@ typedef struct JobEventList {
 void job_event_list_release(JobEventList *list);
 DEFINE_OWN(JobEventList, job_event_list_release);
 
-/* "output". kind: not NONE. */
+/* The kind's name, such as "output". kind: not NONE. */
 const char *job_event_kind_name(JobEventKind kind);
 
-/* Events with a sequence greater than since, up to JOB_EVENTS_READ_MAX. Errors: NOT_FOUND. */
+/* Lists events with a sequence greater than since, at most JOB_EVENTS_READ_MAX. Errors: NOT_FOUND.
+ */
 MUST_CHECK Error *job_events_list(
     Store *store, TenantId tenant, JobId job, int64_t since, JobEventList **out_list);

@@ -1,14 +1,15 @@
 #pragma once
-/* Marks of removed jobs, and the steps that delete what they had: in the caller's catalog
- * transaction. removals_run takes the steps one after the other. */
+/* Marks of removed jobs, and the steps that delete their rows, in the caller's catalog transaction.
+ * store/jobs sets the marks; removals_run in store/upkeep runs the steps. */
 #include "store/jobs/jobs.h"
 
-/* whole: the job goes, whatever its state is. Else its contents go and its row stays; it is to be
- * written back with bytes_stored 0. */
+/* Marks a job. whole: the job itself is deleted, in any state. Else only its contents are deleted,
+ * and the caller writes the row back with bytes_stored 0. */
 MUST_CHECK Error *job_removals_mark(Connection *catalog, const Job *job, bool whole);
-/* Deletes rows of a marked job; nothing where the budget is used up.
+/* Deletes rows of a marked job. Deletes nothing when the budget is used up.
  *
- * inout_rows: how many may be deleted, about, REMOVAL_STEP_ROWS at most; what is left of that. */
+ * inout_rows: about how many rows may be deleted, at most REMOVAL_STEP_ROWS; the call subtracts the
+ *             deleted ones. */
 MUST_CHECK Error *job_removals_step(Connection *catalog, int64_t job, uint64_t *inout_rows);
-/* Whether contents that a tombstone had are still there. */
+/* Finds out whether contents of a tombstone are still stored. */
 MUST_CHECK Error *job_removals_find(Connection *catalog, int64_t job, bool *out_found);

@@ -1,5 +1,6 @@
 #pragma once
-/* A content's row in memory, for those who look at it without pinning its chunks. */
+/* A content's row in memory, for jobs_go_back.c and store/upkeep, which read it without pinning its
+ * chunks. Threads: one at a time per content. */
 #include <stdbool.h>
 
 #include "store/database/store_internal.h"
@@ -9,10 +10,11 @@ struct StoredContent {
     ByteWriter bytes;
     ChunkRef *chunks;
     size_t chunk_count;
-    ChunkUpload *pins; /* keeps the chunks from gc; NULL: there are none */
+    ChunkUpload *pins; /* keeps gc from deleting the chunks; NULL: the content has no chunks */
     struct ChunkReader *reader;
 };
 
-/* job: the id of its row. content: zeroed; released by the caller in any case. Errors: CORRUPT. */
+/* Reads a content's row. job: the id of the job's row. content: zeroed; the caller releases it even
+ * after an error. Errors: CORRUPT. */
 MUST_CHECK Error *stored_content_read(Connection *catalog, int64_t job, JobContentKind kind,
     int64_t sequence, StoredContent *content, bool *out_found);

@@ -1,5 +1,6 @@
 #pragma once
-/* NAME, NAME@3, NAME@alias: reading a reference. */
+/* Parses references to models: NAME, NAME@3, NAME@alias. Used by store/models, scheduler/jobs and
+ * tools/client. Pure: no state, any thread. */
 #include <stdint.h>
 
 #include "base/error.h"
@@ -24,5 +25,5 @@ typedef struct ModelReference {
 
 /* Errors: INVALID. */
 MUST_CHECK Error *model_reference_parse(const char *text, ModelReference *out_reference);
-/* A name that is no number. Errors: INVALID. */
+/* Checks an alias: a name that is not a number. Errors: INVALID. */
 MUST_CHECK Error *model_reference_check_alias(const char *alias);

@@ -1,7 +1,9 @@
 #pragma once
-/* Models, their versions and aliases: names for executables.
+/* Models, their versions and aliases: names for executables. Callers: the HTTP routes of models,
+ * scheduler/node (loading) and, without a daemon, tools/client. Threads: any; one at a time per
+ * upload.
  *
- * A reference is NAME (its newest version), NAME@3 or NAME@alias. Names and aliases are
+ * A reference is NAME (the newest version), NAME@3 or NAME@alias. Names and aliases satisfy
  * text_is_name; an alias that is a number is refused. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,24 +16,24 @@
 #include "store/models/model_reference.h"
 
 enum {
-    MODEL_ALIASES_MAX = 64,           /* given at one registration */
-    MODEL_VERSION_ALIASES_MAX = 1024, /* that name one version */
+    MODEL_ALIASES_MAX = 64,           /* aliases that one registration may give */
+    MODEL_VERSION_ALIASES_MAX = 1024, /* aliases that may name one version */
 };
 
-/* An executable to be stored. Everything is borrowed. */
+/* An executable to be stored. The caller keeps ownership of everything. */
 typedef struct ExecutableContent {
     Digest identity;        /* SHA-256 of the manifest, uncompressed */
-    const void *manifest;   /* as it shall be stored: compressed by the caller */
+    const void *manifest;   /* as it is stored; the caller has compressed it */
     size_t manifest_size;   /* 1 … EXECUTABLE_MANIFEST_SIZE_MAX */
     const ChunkRef *chunks; /* in the manifest's order; a chunk may stand more than once */
     size_t chunk_count;
-    uint64_t manifest_raw_size; /* uncompressed, for bytes_raw */
+    uint64_t manifest_raw_size; /* uncompressed size, counted in bytes_raw */
 } ExecutableContent;
 
 typedef struct ModelVersion {
     char model[MODEL_NAME_SIZE];
-    int64_t version;   /* 1, 2, … never reused while the model has a version */
-    Digest executable; /* its identity */
+    int64_t version;   /* 1, 2, …; no number is reused while the model has a version */
+    Digest executable; /* the executable's identity */
     uint64_t
         bytes_raw; /* manifest and data, uncompressed; a chunk that stands twice counts twice */
     uint64_t bytes_stored;            /* manifest and chunks as stored; a chunk counts once */
@@ -46,51 +48,54 @@ void model_version_deinit(ModelVersion *version);
 typedef struct ModelList {
     ModelVersion *items; /* in order of name, version */
     size_t count;
-    bool more; /* there are versions behind these */
+    bool more; /* more versions follow these */
 } ModelList;
 
 void model_list_release(ModelList *list);
 DEFINE_OWN(ModelList, model_list_release);
 
-/* Makes everything that was uploaded durable, then adds the executable as the newest version of the
- * model and gives that version the aliases, in one transaction. A version of the model with the
- * same identity is taken instead of a new one; aliases move from other versions of the model.
+/* Makes everything in the upload durable. Then one transaction adds the executable as the newest
+ * version of the model and gives that version the aliases. A version of the model with the same
+ * identity is reused; aliases move away from other versions of the model.
  *
- * upload:      what the executable's chunks went through; its tenant is the model's.
+ * upload:      the upload that the executable's chunks went through; it has the model's tenant.
  * aliases:     alias_count names, may be NULL for none.
- * out_version: model_version_deinit.
+ * out_version: release with model_version_deinit.
  * out_created: false when the version existed; may be NULL.
  * Errors:      INVALID a name; CORRUPT a chunk that was never uploaded; EXHAUSTED the disk is full,
- * the tenant's quota store_bytes is used up, or the version would have more than
- * MODEL_VERSION_ALIASES_MAX aliases; IO. The catalog is then as it was. */
+ *              the tenant's quota store_bytes is used up, or the version would have more than
+ *              MODEL_VERSION_ALIASES_MAX aliases; IO. The catalog is unchanged after an error. */
 MUST_CHECK Error *models_register(ChunkUpload *upload, const char *name,
     const ExecutableContent *content, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version, bool *out_created);
 
-/* The same for the executable that a container holds. */
+/* Registers the executable that a container holds, like models_register. */
 MUST_CHECK Error *models_register_container(ChunkUpload *upload, const char *name,
     const Container *container, const char *const *aliases, size_t alias_count,
     ModelVersion *out_version);
 
-/* Errors: INVALID the reference can't be read; NOT_FOUND. */
+/* Finds the version that a reference names. Errors: INVALID the reference cannot be parsed;
+ * NOT_FOUND. */
 MUST_CHECK Error *models_find(
     Store *store, TenantId tenant, const char *reference, ModelVersion *out_version);
 
 MUST_CHECK Error *models_list(Store *store, TenantId tenant, ModelList **out_list);
-enum { MODELS_PAGE_ALIASES_MAX = 10000 }; /* of a page, beside those of its last version */
-/* The versions behind that one of that model ("", 0: from the first on), count_max at most. */
+/* upper bound on a page's aliases, without those of its last version */
+enum { MODELS_PAGE_ALIASES_MAX = 10000 };
+/* Lists the versions behind version after_version of after_model ("", 0: from the first on), at
+ * most count_max of them. */
 MUST_CHECK Error *models_list_page(Store *store, TenantId tenant, const char *after_model,
     int64_t after_version, size_t count_max, ModelList **out_list);
 
-/* NAME removes the model with all its versions, NAME@3 and NAME@alias one version with its aliases.
- * A model whose last version goes, goes. Executables that no version is left of go too, unless they
- * are open or a job needs them; their chunks stay for gc. out_count: how many versions were
- * removed; may be NULL. Errors: INVALID; NOT_FOUND. */
+/* Removes versions. NAME removes the model with all its versions; NAME@3 and NAME@alias remove one
+ * version with its aliases. A model disappears with its last version. Executables without a version
+ * are deleted, unless they are open or a job needs them; their chunks stay until gc. out_count: the
+ * number of removed versions; may be NULL. Errors: INVALID; NOT_FOUND. */
 MUST_CHECK Error *models_remove(
     Store *store, TenantId tenant, const char *reference, uint64_t *out_count);
 
-/* Makes alias name this version, no other. Errors: INVALID a name; NOT_FOUND no such model or
- * version; EXHAUSTED a new alias, and the tenant's quota store_bytes is used up, or the version has
- * MODEL_VERSION_ALIASES_MAX aliases. */
+/* Makes the alias name this version only. Errors: INVALID a name; NOT_FOUND no such model or
+ * version; EXHAUSTED the alias is new and the tenant's quota store_bytes is used up, or the version
+ * has MODEL_VERSION_ALIASES_MAX aliases. */
 MUST_CHECK Error *models_set_alias(
     Store *store, TenantId tenant, const char *name, const char *alias, int64_t version);

@@ -1,5 +1,7 @@
 #pragma once
-/* Checks everything that the store holds and repairs chunks that another copy still has. */
+/* Checks everything in the store and repairs chunks that another copy still has. Callers:
+ * route_store.c (the HTTP route) and, without a daemon, command_fsck.c; scheduler/node gives the
+ * checks of manifests and policies. Threads: any; the pool's threads hash. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,9 +9,9 @@
 #include "serialize/chunk/chunk.h"
 #include "store/database/store.h"
 
-enum { FSCK_ERRORS_MAX = 1000 }; /* texts kept; error_count counts all */
+enum { FSCK_ERRORS_MAX = 1000 }; /* texts that are kept; error_count counts all */
 
-/* A stored executable as the catalog has it. Borrowed during the call. */
+/* A stored executable as the catalog has it. Valid during the call. */
 typedef struct FsckExecutable {
     TenantId tenant;
     Digest identity;
@@ -19,48 +21,49 @@ typedef struct FsckExecutable {
     size_t chunk_count;
 } FsckExecutable;
 
-/* All fields may be 0 / NULL. */
+/* Options of a check. All fields may be 0 / NULL. */
 typedef struct FsckOptions {
-    WorkerPool *pool; /* hashes in its threads */
-    /* Looks inside a manifest, which the store itself can't: decompressed it has the identity as
-     * its SHA-256 and names these chunks in this order. The returned error becomes one of the
+    WorkerPool *pool; /* its threads hash chunks */
+    /* Checks the inside of a manifest, which the store itself cannot read: its decompressed SHA-256
+     * is the identity, and it names these chunks in this order. A returned error becomes one of the
      * result's. */
     Error *(*check_manifest)(void *context, const FsckExecutable *executable);
     void *check_manifest_context;
-    /* Looks inside an unfinished job's policy, which is the scheduler's. As check_manifest. */
+    /* Checks an unfinished job's policy, which only the scheduler can read. Errors as
+     * check_manifest. */
     Error *(*check_policy)(void *context, const void *policy, size_t size);
-    /* Settings of tenants that make no sense are set to their defaults, and what is stored for a
-     * tenant is counted anew. */
+    /* Sets invalid settings of tenants to their defaults, and counts anew what each tenant has
+     * stored. */
     bool repair;
-    /* Another copy (an exported file) for chunks that are missing or corrupt. What it gives is
-     * verified. */
+    /* Another copy (an exported file) for missing or corrupt chunks. Its chunks are verified. */
     const ChunkSource *repair_from;
-    /* Called now and then, from the calling thread. */
+    /* Called from time to time, from the calling thread. */
     void (*progress)(void *context, uint64_t chunks_done, uint64_t chunks_total);
     void *progress_context;
 } FsckOptions;
 
 typedef struct FsckResult {
     uint64_t chunks; /* checked */
-    uint64_t bytes;  /* of them, as stored */
+    uint64_t bytes;  /* of the checked chunks, as stored */
     uint64_t executables;
     uint64_t contents;      /* inputs, outputs and checkpoints of jobs */
-    uint64_t orphan_chunks; /* nobody refers to them: no error, gc deletes them */
+    uint64_t orphan_chunks; /* chunks that nothing refers to: no error, gc deletes them */
     uint64_t orphan_bytes;
-    uint64_t weight_files; /* prepared weights that were looked at, and how many were not what they
-                              should be and are gone: no error, they are made anew */
+    /* checked files of prepared weights, and removed ones among them: no error, they are prepared
+     * anew */
+    uint64_t weight_files;
     uint64_t weight_files_removed;
-    uint64_t repaired; /* chunks, tenants; they are not among the errors */
+    uint64_t repaired; /* repaired chunks and tenants; they are not among the errors */
     uint64_t error_count;
-    char **errors; /* the first FSCK_ERRORS_MAX of them, one line each */
+    char **errors; /* the first FSCK_ERRORS_MAX errors, one line each */
 } FsckResult;
 
 void fsck_result_release(FsckResult *result);
 DEFINE_OWN(FsckResult, fsck_result_release);
 
-/* Both databases' integrity_check, every manifest, every content of a job, every reference and
- * count, every chunk re-hashed; and the cache of prepared weights.
+/* Runs all checks: both databases' integrity_check, every manifest, every content of a job, every
+ * reference and count, the hash of every chunk, and the cache of prepared weights.
  *
  * options: may be NULL.
- * Errors:  only when checking itself can't go on; what it finds is in the result. */
+ * Errors:  only when the check cannot continue; findings are in the result. */
 MUST_CHECK Error *fsck_run(Store *store, const FsckOptions *options, FsckResult **out_result);

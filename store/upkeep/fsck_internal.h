@@ -1,5 +1,6 @@
 #pragma once
-/* What fsck's two halves share: the catalog's side (fsck.c) and the chunks' (fsck_chunks.c). */
+/* The parts of fsck: the catalog (fsck.c), chunks (fsck_chunks.c), jobs (fsck_jobs.c) and rows
+ * (fsck_rows.c). Threads: the one that runs fsck_run. */
 #include <stdbool.h>
 
 #include "store/upkeep/fsck.h"
@@ -11,28 +12,29 @@ typedef struct Fsck {
     FsckResult *result;
 } Fsck;
 
-/* Puts an error among the result's. Errors: OUT_OF_MEMORY, also when the error itself is that. */
+/* Adds an error to the result. Errors: OUT_OF_MEMORY, also when the error itself is that. */
 MUST_CHECK Error *fsck_note(Fsck *fsck, Error *owned_error);
 
-/* Replaces or puts in a chunk from the other copy, if there is one that has it whole. A failure to
- * write is noted. */
+/* Replaces or adds a chunk from the other copy, if that copy has the whole chunk. A failed write is
+ * added to the result. */
 MUST_CHECK Error *fsck_repair_chunk(
     Fsck *fsck, TenantId tenant, const ChunkRef *ref, bool *out_repaired);
 
-/* Whether the store has this chunk, of this raw size; repaired if need be, else noted under the
- * name of who needs it. */
+/* Checks that the store has a chunk with this raw size. A missing chunk is repaired if possible,
+ * else added to the result under the name of its user. */
 MUST_CHECK Error *fsck_check_present(
     Fsck *fsck, TenantId tenant, const ChunkRef *ref, const char *needed_by);
 
-/* Every chunk decoded and hashed again. */
+/* Decodes and hashes every chunk. */
 MUST_CHECK Error *fsck_check_chunks(Fsck *fsck);
 
-/* Every content of every job, and what is counted about jobs and tenants. */
+/* Checks every content of every job, and the counts of jobs and tenants. */
 MUST_CHECK Error *fsck_check_jobs(Fsck *fsck);
 
-/* Whether the store has each of the chunks: noted under the name of who needs them. */
+/* Checks that the store has each of the chunks; a missing one is reported under the name of its
+ * user. */
 MUST_CHECK Error *fsck_check_chunk_list(
     Fsck *fsck, TenantId tenant, const ChunkRef *chunks, size_t count, const char *needed_by);
 
-/* Every job's row and every tenant's settings, as a daemon reads them when it starts. */
+/* Checks every job's row and every tenant's settings as a starting daemon reads them. */
 MUST_CHECK Error *fsck_check_rows(Fsck *fsck);

@@ -1,8 +1,9 @@
 #pragma once
-/* Deletes what is left of removed jobs and models, and what nobody refers to: executables without a
+/* Deletes the rest of removed jobs and models and everything unreferenced: executables without a
  * version or job, chunks that no executable and no content of a job needs, prepared weights of
- * deleted executables; gives the space back to the file system. What is open
- * (stored_executable_open, stored_content_open) or being uploaded stays. */
+ * deleted executables. Returns the space to the file system. Open things (stored_executable_open,
+ * stored_content_open) and uploads stay. Callers: the daemon's housekeeping, route_store.c and
+ * command_fsck.c. Threads: any. */
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -12,14 +13,15 @@
 typedef struct GcResult {
     uint64_t executables; /* deleted */
     uint64_t chunks;
-    uint64_t bytes; /* of deleted chunks, as stored */
+    uint64_t bytes; /* of the deleted chunks, as stored */
 } GcResult;
 
-/* What was deleted from the catalog since the last gc_run, so what one might give back: more than
- * that where content is still shared, less where a process died. 0 after opening. */
+/* The bytes deleted from the catalog since the last gc_run: an estimate of the space that a run
+ * frees. Content that is still shared makes it too high, a process that died too low. 0 after
+ * opening. */
 uint64_t gc_estimate_bytes(const Store *store);
 
-/* All tenants. Interrupted anywhere, it has deleted less. */
+/* Runs gc for all tenants. A run that is interrupted has deleted less. */
 MUST_CHECK Error *gc_run(Store *store, GcResult *out_result);
-/* The same, until somebody sets *stop. */
+/* Runs gc until *stop is set. */
 MUST_CHECK Error *gc_run_until(Store *store, const atomic_bool *stop, GcResult *out_result);

@@ -1,5 +1,6 @@
 #pragma once
-/* One invocation of a verb: its arguments, its options, and how it answers. */
+/* One invocation of a verb: its arguments, its options, and its answer. Callers: tools/cli and
+ * tools/client. Threads: the main thread of `layover`. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,14 +13,14 @@ enum { COMMAND_ARGUMENTS_MAX = 4096, COMMAND_OPTIONS_MAX = 4096 };
 
 typedef struct CommandOption {
     const char *name;  /* without the dashes; NULL ends a list */
-    const char *value; /* what help calls its value; NULL: a flag */
+    const char *value; /* the value's name in help; NULL: a flag */
     bool repeats;
     const char *help;
 } CommandOption;
 
 typedef struct Command Command;
 
-enum { EXIT_SUSPENDED = 85 }; /* something is left to go on from a checkpoint */
+enum { EXIT_SUSPENDED = 85 }; /* a checkpoint is left to continue from */
 
 typedef struct CommandContext {
     const Command *command;
@@ -33,7 +34,7 @@ typedef struct CommandContext {
         const char *value;
     } options[COMMAND_OPTIONS_MAX];
     uint32_t option_count;
-    int exit_code; /* of a command that worked: 0, or 1 for fsck's findings, 85 for suspended */
+    int exit_code; /* of a successful command: 0, or 1 for fsck's findings, 85 for suspended */
 } CommandContext;
 
 struct Command {
@@ -46,38 +47,38 @@ struct Command {
     Error *(*run)(CommandContext *context);
 };
 
-/* All verbs, by commands.def; the last has verb NULL. */
+/* All verbs of commands.def; the last entry has verb NULL. */
 extern const Command commands[];
 
-/* The value of an option, NULL where it was not given (flags: "" where given). index: of one that
- * repeats. */
+/* Returns the value of an option, NULL when it was not given (flags: "" when given). index: of an
+ * option that repeats. */
 const char *command_option(const CommandContext *context, const char *name);
 const char *command_option_at(const CommandContext *context, const char *name, uint32_t index);
 static inline bool command_flag(const CommandContext *context, const char *name) {
     return command_option(context, name) != NULL;
 }
-/* An integer option in [min, max]. Errors: USAGE. */
+/* Reads an integer option in [min, max]. Errors: USAGE. */
 MUST_CHECK Error *command_integer(const CommandContext *context, const char *name, int64_t min,
     int64_t max, int64_t otherwise, int64_t *out);
 
-/* What a command line asks for: its verb, or --help or --version, wherever they stand. */
+/* The purpose of a command line: its verb, or --help or --version at any place. */
 typedef enum CommandWanted {
     COMMAND_WANTED_RUN,
-    COMMAND_WANTED_HELP, /* context->command NULL: the general one */
+    COMMAND_WANTED_HELP, /* context->command NULL: the general help */
     COMMAND_WANTED_VERSION,
 } CommandWanted;
 
 /* Splits the command line. Errors: USAGE. */
 MUST_CHECK Error *command_line_parse(
     int argc, char **argv, CommandContext *context, CommandWanted *out_wanted);
-/* Answers --version. */
+/* Prints the answer to --version. */
 MUST_CHECK Error *command_line_print_version(const CommandContext *context);
 void command_line_print_help(const Command *command);
 
 /* Prints the object as one line (JSON or JSON Lines) and frees it. */
 MUST_CHECK Error *command_print_json(json_object *owned_object);
 
-/* One line on stderr: JSON where that was asked for. */
+/* Prints one line on stderr, as JSON if --json was given. */
 void command_print_error(const CommandContext *context, const Error *error);
 
 /* Verbs. */

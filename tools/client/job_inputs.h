@@ -1,5 +1,6 @@
 #pragma once
-/* A job's inputs on their way to a daemon: everything that --input names as one .npz file. */
+/* Sends a job's inputs to a daemon: all --input options as one .npz file. Callers:
+ * command_submit.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/remote.h"
 
 typedef struct JobInputs {
@@ -7,9 +8,10 @@ typedef struct JobInputs {
     bool temporary;
 } JobInputs;
 
-/* A single .npz file goes as it is; everything else is put into a temporary one. NAME=FOLDER is one
- * array of the folder's .npy files, in the order of their names: joined on their leading axis, or,
- * where the model's input has one more axis than they, each as one item. */
+/* Makes the file. A single .npz file is used unchanged; all other inputs go into a temporary file.
+ * NAME=FOLDER is one array of the folder's .npy files, in the order of their names: joined along
+ * their leading axis, or, if the model's input has one more axis than the files, each as one item.
+ */
 MUST_CHECK Error *job_inputs_make(
     const CommandContext *context, HttpClient *client, JobInputs *out);
 void job_inputs_deinit(JobInputs *inputs);

@@ -1,8 +1,9 @@
 #pragma once
-/* Models for people, from the JSON that a store or a daemon gives (model_json.h). */
+/* Prints models for people, from the JSON of a store or a daemon (model_json.h). Callers:
+ * command_models.c, remote_models.c. Threads: the main thread. */
 #include <json-c/json_object.h>
 
 void model_print_header(void);
 void model_print_row(json_object *version);
-/* The header, the row, and the ports of every function. */
+/* Prints the header, the row, and the ports of every function. */
 void model_print_all(json_object *version);

@@ -1,12 +1,13 @@
 #pragma once
-/* All visible outputs of a job through a daemon, which answers them in pieces. */
+/* Fetches all visible outputs of a job from a daemon, which sends them in pieces. Callers:
+ * command_changes.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/remote.h"
 
-/* Writes them to the file at path: the daemon's answer as it is where it holds all of them, else
- * the arrays of all answers, those of a batch job behind each other.
+/* Writes the outputs to the file at path: the daemon's answer unchanged if it has all outputs, else
+ * the arrays of all answers; those of a batch job are joined.
  *
- * job:    as GET answered it.
+ * job:    the answer of a GET.
  * reply:  the last answer's.
- * Errors: CONFLICT there are outputs that no answer tells of. */
+ * Errors: CONFLICT outputs that no answer contained. */
 MUST_CHECK Error *output_pieces_fetch(
     HttpClient *client, json_object *job, const char *path, HttpClientReply *reply);

@@ -1,18 +1,20 @@
 #pragma once
-/* How far one array is from another. */
+/* Measures how far one array is from another. Caller: precision_report.c. Pure: no state, any
+ * thread. */
 #include <stdbool.h>
 
 #include "serialize/arrays/array_list.h"
 
 typedef struct PrecisionErrors {
     double max_abs;
-    double rms_relative; /* of the difference, to that of what is expected; where that is 0, of the
-                            difference alone */
-    bool rows;           /* floats, rank 2 or more, of several columns: argmax says something */
-    double argmax;       /* the share of rows, along the last axis, whose largest is the same */
-    bool whole;          /* integers: equal says something */
-    double equal;        /* the share of elements that are the same */
+    /* of the difference, relative to that of the expected array; if that is 0, of the difference
+     * alone */
+    double rms_relative;
+    bool rows;     /* floats, rank 2 or more, several columns: argmax is meaningful */
+    double argmax; /* the share of rows along the last axis with the same largest element */
+    bool whole;    /* integers: equal is meaningful */
+    double equal;  /* the share of equal elements */
 } PrecisionErrors;
 
-/* False where they cannot be compared: other shapes, types without numbers; got may be NULL. */
+/* Compares. Returns false for other shapes and for types without numbers; got may be NULL. */
 bool precision_compare(const NamedArray *expected, const NamedArray *got, PrecisionErrors *out);

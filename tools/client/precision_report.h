@@ -1,26 +1,27 @@
 #pragma once
-/* What a precision below float32 comes to: how many products were lowered, and how far the results
- * are from float32's, on inputs that are given or made up. */
+/* Reports the effect of a precision below float32: the number of lowered products, and the distance
+ * of the results from float32's, on given or made-up inputs. Callers: command_compile.c,
+ * command_register.c. Threads: the main thread. */
 #include "compiler/passes/precision.h"
 #include "tools/client/command.h"
 #include "tools/client/model_access.h"
 
-/* "mode", "lowered", "left", "left_by": {why: count}. */
+/* Makes "mode", "lowered", "left", "left_by": {why: count}. */
 MUST_CHECK Error *precision_counts_json(
     const char *mode, const PrecisionReport *report, json_object **out);
-/* One sentence. */
+/* Prints one sentence. */
 void precision_print_counts(json_object *precision);
 
-/* Runs function main of the model file in float32 and of the executable that was lowered, on the
- * cpu, and adds "inputs", "outputs": [{"name", "max_abs_error", "rms_error_relative",
- * "argmax_agreement" or "equal"}] to inout_precision; of inputs that were made up and that the
- * model refuses "unmeasured" says why.
+/* Runs function main of the model file in float32 and of the lowered executable, on the cpu, and
+ * adds "inputs", "outputs": [{"name", "max_abs_error", "rms_error_relative", "argmax_agreement" or
+ * "equal"}] to inout_precision. "unmeasured" gives the reason when the model refuses made-up
+ * inputs.
  *
  * Inputs are those of --input, or floats from N(0, 1), integers 1 and bools true, with 1 for every
- * dimension that is free.
- * Errors: what compiling says, and what running on given inputs says. */
+ * free dimension.
+ * Errors: those of compiling, and of running on given inputs. */
 MUST_CHECK Error *precision_measure(const CommandContext *context, ModelAccess *access,
     const char *path, const ModelFileOptions *options, const Executable *lowered,
     json_object *inout_precision);
-/* The same for people. */
+/* Prints these errors for people. */
 void precision_print_errors(json_object *precision);

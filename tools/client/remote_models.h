@@ -1,5 +1,6 @@
 #pragma once
-/* The verbs of models and the store through a daemon, with the answers of the embedded ones. */
+/* The verbs of models and the store through a daemon, with the answers of the embedded verbs.
+ * Callers: tools/cli, job_inputs.c. Threads: the main thread. */
 #include "tools/client/model_access.h"
 #include "tools/client/remote.h"
 
@@ -8,12 +9,12 @@ MUST_CHECK Error *remote_models_show(const CommandContext *context, HttpClient *
 /* Sends a file; format and precision may be NULL. */
 MUST_CHECK Error *remote_models_register(const CommandContext *context, HttpClient *client,
     const char *format, const char *precision, json_object **out);
-/* A stored version as a file. reference: NAME, NAME@3, NAME@alias. */
+/* Fetches a stored version as a file. reference: NAME, NAME@3, NAME@alias. */
 MUST_CHECK Error *remote_models_fetch(
     HttpClient *client, const char *reference, const char *path, uint64_t *out_bytes);
-/* What it is, with its functions. */
+/* Reads a model's description with its functions. */
 MUST_CHECK Error *remote_models_get(HttpClient *client, const char *reference, json_object **out);
 MUST_CHECK Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *out);
-/* An executable into memory, by way of a temporary file. */
+/* Loads an executable into memory through a temporary file. */
 MUST_CHECK Error *remote_models_load(
     HttpClient *client, const char *reference, ModelAccess *access, Executable **out_executable);

@@ -1,8 +1,9 @@
 #pragma once
-/* Running to the end or to a suspension, and the answer of run and resume. */
+/* Runs to the end or to a suspension, and prints the answer of the verbs run and resume. Callers:
+ * command_run.c, command_resume.c. Threads: the main thread. */
 #include "tools/client/run_machine.h"
 
-/* Options that run and resume share. */
+/* Options that the verbs run and resume share. */
 #define RUN_SHARED_OPTIONS                                                                         \
     {"output", "FILE.npz", false, "where the outputs go (also -o)"},                               \
         {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},                  \
@@ -16,7 +17,7 @@
         "packed", "LIB.so", true, "a trusted library that registers packed functions"              \
     }
 
-/* Checks the options before anything is opened, and that the files they name can be written.
+/* Checks the options before anything is opened, and that the named files can be written.
  * Errors: USAGE; IO. */
 MUST_CHECK Error *run_options_check(const CommandContext *context);
 /* Runs machine->execution; writes outputs or a checkpoint; prints the answer; sets the exit code.

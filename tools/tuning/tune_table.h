@@ -1,6 +1,6 @@
 #pragma once
-/* The text of kernels/cpu/core/cpu_rules.def with other values in it: nothing else of it changes.
- */
+/* Rewrites the text of kernels/cpu/core/cpu_rules.def with other values; the rest stays unchanged.
+ * Caller: layover_tune.c. Pure: no state, any thread. */
 #include "base/text.h"
 #include "kernels/cpu/core/cpu_rules.h"
 
@@ -9,9 +9,9 @@ typedef struct TuneTable {
     int64_t values[CPU_RULE_COUNT][CPU_RULE_LEVELS];
 } TuneTable;
 
-/* The one that this program was built with. */
+/* Returns the table that this program was built with. */
 void tune_table_of_program(TuneTable *out);
-/* Appends the text with the table's values in the place of its own, the version raised by one if
- * any is new; the table's version is not looked at. Errors: INVALID not exactly the rows that this
- * program was built with. */
+/* Appends the text with the table's values, and a version raised by one if a value is new; the
+ * table's own version is ignored. Errors: INVALID the rows differ from those that this program was
+ * built with. */
 MUST_CHECK Error *tune_table_write(const char *text, const TuneTable *table, TextBuilder *out);

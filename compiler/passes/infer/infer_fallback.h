@@ -1,8 +1,9 @@
 #pragma once
-/* Shape inference of an operator whose rule does not answer: its inputs are not known, or they fit
- * together only for some sizes. */
+/* Shape inference of an operator whose rule gives no answer: its inputs are unknown, or fit
+ * together only for some sizes. Caller: infer_operator.c. Threads: one at a time per context. */
 #include "compiler/passes/probe.h"
 
 MUST_CHECK Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding);
-/* A Squeeze that names no axes: how many dimensions are left depends on their sizes. */
+/* Returns whether the binding is a Squeeze without axes: the number of remaining dimensions depends
+ * on their sizes. */
 bool infer_fallback_drops_ones(const IrBinding *binding);

@@ -1,5 +1,7 @@
 #pragma once
-/* Shape inference of lists and fields: the type that all elements of a list have. */
+/* Shape inference of lists and fields: the common type of a list's elements. Caller:
+ * infer_shapes.c.
+ * Threads: one at a time per context. */
 #include "compiler/passes/probe.h"
 
 /* ListNew and ListAppend. */

@@ -1,5 +1,6 @@
 #pragma once
-/* Shape inference of scalars: shapes read, integers computed, tensors made of them. */
+/* Shape inference of scalars: reading shapes, computing integers, making tensors of them. Caller:
+ * infer_shapes.c. Threads: one at a time per context. */
 #include "compiler/passes/probe.h"
 
 MUST_CHECK Error *infer_scalars_shape_of(ProbeContext *context, const IrBinding *binding);
