@@ -1,5 +1,5 @@
-/* BitCast: a bool has two values here, so other bytes are made bools by what they are, not seen as
- * some. */
+/* BitCast. A bool has two values in Layover, so a cast to bool converts every other byte to true or
+ * false. */
 #include "compiler/frontend/onnx_internal.h"
 
 Error *onnx_convert_bit_cast(const OnnxNode *node) {

@@ -1,5 +1,5 @@
-/* If and Loop: their graphs become blocks and local tail-recursive functions that capture what is
- * around them. */
+/* If and Loop: their graphs become blocks and local tail-recursive functions that capture outer
+ * values. */
 #include <string.h>
 
 #include "compiler/frontend/onnx_internal.h"

@@ -1,12 +1,12 @@
-/* Names of dimensions that say nothing, or cannot be true of all that they stand for.
+/* Removes names of dimensions that say nothing, or that cannot hold at all of their places.
  *
- * Some exporters give one name to every dimension whose size they do not know. A name that stands
- * more than once in the shape of one input is such a name, or means a square: it is kept for the
- * first of them, so that nothing is concluded of the others. One that stands for the first
- * dimension and another one of the same input, or for three of them, is dropped from all inputs.
+ * Some exporters give one name to every dimension of unknown size. A name that stands more than
+ * once in the shape of one input is such a name, or means a square: only its first place keeps the
+ * name, so that passes conclude nothing about the others. A name that stands at the first dimension
+ * and another one of the same input, or at three of them, is removed from all inputs.
  *
- * A name that several inputs share may be relied on, and is checked then, or it means nothing:
- * compile.c tries both. */
+ * A name that several inputs share either is relied on and checked, or means nothing: compile.c
+ * tries both. */
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 

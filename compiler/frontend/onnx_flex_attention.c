@@ -1,5 +1,5 @@
-/* FlexAttention of ai.onnx.preview: Attention, or where graphs of the model change scores or
- * probabilities, its steps with those graphs between them. */
+/* FlexAttention of ai.onnx.preview: becomes Attention, or, if graphs of the model change scores or
+ * probabilities, the steps of Attention with those graphs between them. */
 #include "compiler/frontend/onnx_internal.h"
 
 /* Dimensions begin … end - 1 of a tensor, as an int64 vector. */

@@ -1,4 +1,4 @@
-/* Local functions of a model: found by their key, expanded where they are called. */
+/* Local functions of a model: found by their key, expanded at their calls. */
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_wire.h"

@@ -1,4 +1,4 @@
-/* Operators whose older forms carried as attributes what are inputs now. */
+/* Operators whose older forms have attributes in the place of today's inputs. */
 #include "compiler/frontend/onnx_internal.h"
 
 enum { TYPE_STEPS_MAX = 4096 };

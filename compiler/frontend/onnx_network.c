@@ -1,4 +1,5 @@
-/* Dropout of all opsets, and recurrent networks, whose first form said whether it has an output. */
+/* Dropout of all opsets, and recurrent networks, whose first form has an attribute for its output.
+ */
 #include "compiler/frontend/onnx_internal.h"
 
 /* LSTM, GRU and RNN: up to opset 6 output_sequence says whether Y is wanted, which its name does as

@@ -1,5 +1,5 @@
-/* The order in which a graph's nodes are converted: that of the file, but each behind what makes
- * its inputs. Files are meant to be sorted, and not all are. */
+/* The order in which a graph's nodes are converted: the order of the file, but each node behind the
+ * makers of its inputs. Files should be sorted, and some are not. */
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_sparse.h"

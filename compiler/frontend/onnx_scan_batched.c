@@ -1,6 +1,5 @@
-/* The Scan of opset 8: every value has a batch axis first, each of whose items is scanned by
- * itself, along axis 1, as far as its entry of sequence_lens says. What its scan outputs have
- * behind that is 0. */
+/* The Scan of opset 8: every value has a batch axis first. Each item is scanned by itself along
+ * axis 1, up to its entry of sequence_lens; the rest of its scan outputs is 0. */
 #include "compiler/frontend/onnx_scan.h"
 
 typedef struct Batched {

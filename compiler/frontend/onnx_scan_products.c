@@ -1,6 +1,6 @@
-/* Products of a scan input's slices with a constant matrix, the input half of a written-out
- * recurrent cell: one product of the whole input before the loop, of which each round takes its
- * rows. A product of one row reads the matrix once a round. */
+/* Products of a scan input's slices with a constant matrix (the input half of a written-out
+ * recurrent cell) become one product of the whole input before the loop; each round takes its rows.
+ * Otherwise each round would read the whole matrix for one row. */
 #include "compiler/frontend/onnx_scan.h"
 #include "compiler/frontend/onnx_sparse.h"
 

@@ -1,4 +1,4 @@
-/* Sequences are lists; what takes a position counts negative ones from the end at run time. */
+/* Sequences are lists; operators with a position count negative ones from the end at run time. */
 #include "compiler/frontend/onnx_internal.h"
 
 static Error *need_input(const OnnxNode *node, uint32_t index, IrVariable **out) {

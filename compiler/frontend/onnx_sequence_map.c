@@ -1,5 +1,5 @@
-/* SequenceMap: a loop over one list or several of one length, whose body makes an item of each of
- * its outputs. */
+/* SequenceMap: a loop over one or several lists of one length. Each round makes one item of every
+ * output. */
 #include "compiler/frontend/onnx_internal.h"
 
 /* Item number `counter` of an input that is a sequence; a tensor goes whole to each round. */

@@ -1,5 +1,5 @@
-/* Operators on images and signals whose older forms name modes otherwise, lack what later ones
- * added, or carry as attributes what are inputs now. */
+/* Operators on images and signals. Their older forms have other names of modes, lack later
+ * features, or have attributes in the place of today's inputs. */
 #include <math.h>
 
 #include "compiler/frontend/onnx_internal.h"

@@ -1,4 +1,4 @@
-/* Whether a module is well-formed: what every pass may rely on and must leave behind. */
+/* Checks that a module is well-formed: the rules that every pass relies on and must keep. */
 #include "base/allocator.h"
 #include "compiler/ir/ir.h"
 #include "compiler/ir/ir_walk.h"

@@ -1,4 +1,4 @@
-/* One binding to instructions. */
+/* Emits the instructions of one binding. */
 #include <inttypes.h>
 
 #include "compiler/ir/ir_print.h"

@@ -1,11 +1,11 @@
-/* What a loop carries and only makes longer, v' = Concat(v, x, …), becomes v' = Append(v, x), which
- * writes the piece behind what is there.
+/* A loop value that each round only makes longer, v' = Concat(v, x, …), becomes v' = Append(v, x),
+ * which writes the new piece behind the present elements.
  *
- * The pieces follow each other in memory only where nothing but ones stands before the grown axis.
- * Elsewhere the loop carries the value with that axis outermost. It is brought into that order
- * once, before the loop, and back once, where the loop is left. Attention reads it so
- * (key_rows_first, value_rows_first), and so does what asks for its shape; other operators get a
- * copy in the old order, which costs what the Concat did. */
+ * The pieces follow each other in memory only if all dimensions before the grown axis are 1.
+ * Otherwise the loop carries the value with that axis outermost. It is brought into that order
+ * once, before the loop, and back once, behind the loop. Attention reads that order
+ * (key_rows_first, value_rows_first), and so do reads of its shape; other operators get a copy in
+ * the old order, which costs as much as the Concat did. */
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/call_lists.h"

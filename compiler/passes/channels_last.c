@@ -1,12 +1,12 @@
-/* Images between convolutions are kept as [N, H, W, C]: there a convolution is products of
- * matrices whose rows lie as they are read, a 1 x 1 is one product, and a pool or a scale of each
- * channel goes along whole vectors. ONNX's [N, C, H, W] is made again where somebody else reads the
- * image.
+/* Images between convolutions are kept as [N, H, W, C]. In that form a convolution is products of
+ * matrices whose rows lie in the order of reading, a 1 x 1 convolution is one product, and a pool
+ * or a scale of each channel works on whole vectors. Other readers of an image get ONNX's [N, C, H,
+ * W].
  *
- * First it is decided, in program order, which operators read and write that form: convolutions
- * do, and what comes behind them as long as all its images have it. Then each of these is made anew
- * behind itself, from its operands' other form. A value that is read in both forms is transposed
- * once, where it is made. */
+ * First the pass decides, in program order, which operators read and write that form: convolutions
+ * do, and operators behind them as long as all their images have it. Then each of these operators
+ * is made anew behind itself, from its operands' other form. A value that is read in both forms is
+ * transposed once, at its maker. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/channels_last.h"

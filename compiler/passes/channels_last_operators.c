@@ -1,4 +1,4 @@
-/* Which operators work on [N, H, W, C], and how they say so. */
+/* The operators that work on [N, H, W, C], and their form there. */
 #include <string.h>
 
 #include "compiler/passes/channels_last.h"

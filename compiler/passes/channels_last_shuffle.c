@@ -1,5 +1,5 @@
-/* Reshape, Transpose, Reshape that change the places of groups and of what is in them: the same
- * among the channels of [N, H, W, C]. */
+/* Reshape, Transpose, Reshape that exchange groups of channels with the channels inside them: the
+ * same exchange among the channels of [N, H, W, C]. */
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/constants.h"
 

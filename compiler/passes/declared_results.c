@@ -1,6 +1,6 @@
-/* The declared types of the program's outputs against what inference found. An element type that
- * contradicts is refused: whoever reads the output would read something else. A shape that
- * contradicts is corrected with a warning, as onnxruntime does: many exporters write stale ones. */
+/* Compares the declared types of the program's outputs with the inferred ones. A contradicting
+ * element type is refused, since a reader of the output would misread its bytes. A contradicting
+ * shape is corrected with a warning, as onnxruntime does: many exporters write stale shapes. */
 #include "compiler/ir/ir_print.h"
 #include "compiler/passes/pass.h"
 

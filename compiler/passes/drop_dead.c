@@ -1,5 +1,5 @@
-/* Dead code: what nobody uses and has no effect goes; results of branches and operators that nobody
- * uses, parameters that no body reads, and functions that nobody calls too. */
+/* Removes dead code: bindings without users and effects, unused results of branches and operators,
+ * parameters that no body reads, and functions without calls. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/pass.h"

@@ -1,7 +1,7 @@
-/* A batch normalisation with constant statistics is a scale and a shift of each channel, as are a
- * product with and a sum of a constant of each channel. Several in a row become one. Behind a
- * convolution with constant weights they go into the weights and the bias, with portable
- * arithmetic. It is done in float32; what goes into a half type is rounded once, at the end. */
+/* A batch normalisation with constant statistics is a scale and a shift of each channel, like a
+ * product with or a sum of a constant of each channel. Several in a row become one. Behind a
+ * convolution with constant weights they are folded into the weights and the bias, with portable
+ * arithmetic in float32; weights of a half type are rounded once, at the end. */
 #include <math.h>
 
 #include "base/allocator.h"

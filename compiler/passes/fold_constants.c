@@ -1,6 +1,6 @@
-/* Constant folding: what depends on constants alone is computed here, as long as the file does not
- * grow by it; branches whose condition is known are taken; fields of what is built in sight are
- * read. */
+/* Constant folding: computes results that depend on constants alone, as long as the file does not
+ * grow by it; takes branches whose condition is known; reads fields of values that are built in
+ * sight. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"

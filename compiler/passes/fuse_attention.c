@@ -1,7 +1,7 @@
-/* Softmax(scale * Q @ K' + mask) @ V in one operator, so that the scores are never in memory. A
- * mask by Where (scores, or a large negative number) becomes one that is added. So does ONNX's
- * Attention that asks for no more, its past joined with keys and values before: what a loop then
- * makes longer is seen by the pass append. */
+/* Softmax(scale * Q @ K' + mask) @ V becomes one operator, so that the scores are never in memory.
+ * A mask by Where (scores, or a large negative number) becomes an added mask. ONNX's Attention is
+ * fused, too, if it needs no more; its past is joined with keys and values before, where the pass
+ * append can see a loop that makes them longer. */
 #include <math.h>
 
 #include "compiler/passes/constants.h"

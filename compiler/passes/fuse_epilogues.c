@@ -1,5 +1,5 @@
-/* What comes behind a convolution or a product of matrices goes into it: bias, residual,
- * activation; a transposed operand goes into the product. */
+/* Operators behind a convolution or a product of matrices are fused into it: bias, residual,
+ * activation; a transposed operand is fused into the product. */
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"

@@ -1,5 +1,5 @@
-/* Gelu that was written out: x * 0.5 * (1 + erf(x / sqrt 2)), and the form with tanh; factors in
- * any order. */
+/* Fuses a written-out Gelu: x * 0.5 * (1 + erf(x / sqrt 2)), and the form with tanh; factors in any
+ * order. */
 #include <math.h>
 
 #include "compiler/passes/fusion.h"

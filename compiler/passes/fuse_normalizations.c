@@ -1,5 +1,5 @@
-/* Layer normalisations that were written out: (x - mean) / sqrt(mean of squares + epsilon), with a
- * scale and a shift, over the last axis. The same without the mean: RMSNormalization. */
+/* Fuses written-out layer normalisations: (x - mean) / sqrt(mean of squares + epsilon), with a
+ * scale and a shift, over the last axis. Without the mean: RMSNormalization. */
 #include "compiler/passes/fusion.h"
 
 /* The input of a ReduceMean over the last axis that keeps it. */

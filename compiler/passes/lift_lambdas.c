@@ -1,5 +1,5 @@
-/* Lambda lifting: what a local function uses of the functions around it becomes parameters behind
- * its own, which every call passes on and every closure binds. */
+/* Lambda lifting: the outer values that a local function uses become additional parameters, which
+ * every call passes on and every closure binds. */
 #include <string.h>
 
 #include "base/allocator.h"

@@ -1,6 +1,6 @@
-/* Products, convolutions and, at bfloat16, recurrent networks with constant weights become such at
- * the precision that was asked for; everything else stays as it is, and is counted. Weights that
- * several share are made once. */
+/* Products, convolutions and, at bfloat16, recurrent networks with constant weights are replaced by
+ * their forms at the requested precision; all others stay and are counted. Shared weights are
+ * converted once. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"

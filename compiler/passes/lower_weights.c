@@ -1,4 +1,4 @@
-/* The arithmetic is float64's, which is the same on every machine. */
+/* The arithmetic is done in float64, which gives the same result on every machine. */
 #include "compiler/passes/lower_weights.h"
 
 #include <math.h>

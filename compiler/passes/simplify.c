@@ -1,5 +1,5 @@
-/* Operators that change nothing: their input stands for their result. A Sum of two is an Add, and a
- * CastLike a Cast. */
+/* Removes operators that change nothing: their input replaces their result. A Sum of two becomes an
+ * Add, and a CastLike a Cast. */
 #include "compiler/passes/fusion.h"
 
 /* Of as many dimensions as there are: any other one fails when it runs. */

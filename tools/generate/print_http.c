@@ -1,5 +1,5 @@
-/* Prints docs/http.md: the daemon's addresses, its errors and metrics, as routes.def, errors.def
- * and metrics.def say. */
+/* Prints docs/http.md: the daemon's addresses, errors and metrics, from routes.def, errors.def and
+ * metrics.def. */
 #include <stdio.h>
 
 #include "scheduler/http/server/route.h"

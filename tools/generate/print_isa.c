@@ -1,4 +1,4 @@
-/* Prints docs/isa.md: the instruction set as opcodes.def, objects.def and packed_functions.def say,
+/* Prints docs/isa.md: the instruction set, from opcodes.def, objects.def and packed_functions.def,
  * and the grammar of assembly text. */
 #include <stdio.h>
 #include <string.h>

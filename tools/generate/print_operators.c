@@ -1,6 +1,6 @@
-/* Prints the documents about operators. Without an argument docs/operators.md: what operators.def
- * says. With "types" docs/operator-types.md, with "fallbacks" docs/operator-fallbacks.md: what
- * serves which element type, on devices with kernels of their own and on one without. */
+/* Prints the documents about operators from operators.def: docs/operators.md without an argument,
+ * docs/operator-types.md with "types", docs/operator-fallbacks.md with "fallbacks": the kernels
+ * that serve each element type, on devices with kernels of their own and on a device without. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* layover-tune: measures both ways of every rule of kernels/cpu/core/cpu_rules.def on this machine,
- * and says which values lose least. tools/tune builds and runs it. */
+/* layover-tune measures both ways of every rule of kernels/cpu/core/cpu_rules.def on this machine,
+ * and prints the values that lose least. tools/tune builds and runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

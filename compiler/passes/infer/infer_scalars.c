@@ -1,4 +1,5 @@
-/* Between tensors and scalars: what is known of one says what is known of the other. */
+/* Inference between tensors and scalars: the knowledge about one gives knowledge about the other.
+ */
 #include "compiler/passes/infer/infer_scalars.h"
 
 Error *infer_scalars_shape_of(ProbeContext *context, const IrBinding *binding) {

@@ -1,11 +1,11 @@
 /* Shape inference: element types and shapes of all values, with symbols, through calls and loops.
  *
  * A parameter's probe holds for all calls seen so far: a dimension that differs between two calls
- * (a loop's growing cache) becomes a symbol of that parameter, once. A function is inferred where
- * the first call of it stands, and again until the calls that it makes to itself change nothing: so
- * what a loop gives is known to the nodes behind it, however many loops there are. Rounds through
- * all functions go on until nothing changes, for callers that came before a parameter changed. What
- * turns out to be a small constant is replaced by one. */
+ * (a loop's growing cache) becomes a symbol of that parameter, once. A function is inferred at its
+ * first call, and again until its calls to itself change nothing. So the results of a loop are
+ * known to the nodes behind it, however many loops there are. Rounds through all functions repeat
+ * until nothing changes, for callers that came before a parameter changed. A value that is a small
+ * constant is replaced by one. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"

@@ -1,7 +1,7 @@
-/* A list of scan outputs may be empty, and an empty list does not know what its elements would have
- * been. Each dimension of the join of none is what inference says of the elements, else what the
- * source declares, else, where it is that of a value which the loop was given (a state that keeps
- * its shape, a scanned tensor), read from that value when the program runs; else 0. */
+/* A list of scan outputs may be empty, and an empty list has no element whose shape could be read.
+ * The pass finds each dimension of such a join in this order: from inference of the elements; from
+ * the source's declaration; from a value that the loop was given, if the dimension is one of its (a
+ * state that keeps its shape, a scanned tensor), read when the program runs; else 0. */
 #include <string.h>
 
 #include "compiler/ir/ir_build.h"
