@@ -1,7 +1,8 @@
 #pragma once
 /* A piece of a job's data (its inputs, one output or one checkpoint): bytes in the catalog and the
- * chunks that they refer to. The store does not interpret the bytes. Callers: store/jobs and
- * scheduler/node, which fills contents. Threads: any; one at a time per content. */
+ * chunks that they refer to. The store does not interpret the bytes. scheduler/control and
+ * scheduler/jobs stage contents; store/jobs stores them. Threads: any; one at a time per content.
+ */
 #include <stddef.h>
 #include <stdint.h>
 
