@@ -107,6 +107,24 @@ static Error *end_older(ArrivalService *self, uint64_t source, const MigrationKe
     return arrival_service_abort(self, source, &older);
 }
 
+/* The session is there before the offer's row: who settles rows without a session would take the
+ * offer for one that was lost with an earlier process. */
+static Error *begin_session(
+    ArrivalService *self, uint64_t source, const MigrationKey *key, Arrival *offered) {
+    ArrivalSession *session = arrival_sessions_find(&self->sessions, source, key);
+    if (session) { /* the connection was cut: it goes on */
+        arrival_sessions_let_go(&self->sessions, session);
+        return catalog_run(node(self)->catalog, store_offer, offered);
+    }
+    TRY(arrival_sessions_add(&self->sessions, node(self)->store, source, key, offered->tenant));
+    Error *error = catalog_run(node(self)->catalog, store_offer, offered);
+    if (error)
+        arrival_sessions_end(&self->sessions, source, key);
+    else
+        arrival_sessions_end_others(&self->sessions, source, key);
+    return error;
+}
+
 Error *arrival_service_offer(ArrivalService *self, uint64_t source, const MigrationOffer *offer,
     MigrationOfferAnswer *out_answer) {
     const MigrationKey *key = &offer->key;
@@ -118,18 +136,11 @@ Error *arrival_service_offer(ArrivalService *self, uint64_t source, const Migrat
     TRY(protocol_negotiate(offer->protocol, offer->protocol, &protocol));
     TRY_WRAP(settings_cache_find_tenant(node(self)->settings, offer->tenant, &arrival.tenant),
         "the target");
-    TRY(arrival_sessions_check_room(&self->sessions, source, key->job));
+    TRY(arrival_sessions_check_room(&self->sessions, source, key));
     TRY(check_room(self, arrival.tenant, offer->bytes));
     TRY(has_executable(self, arrival.tenant, &offer->executable, &out_answer->has_executable));
     TRY(end_older(self, source, key));
-    TRY(catalog_run(node(self)->catalog, store_offer, &arrival));
-    ArrivalSession *session = arrival_sessions_find(&self->sessions, source, key);
-    if (session) { /* the connection was cut: the attempt continues */
-        arrival_sessions_let_go(&self->sessions, session);
-        return NULL;
-    }
-    arrival_sessions_end(&self->sessions, source, key->job, NULL); /* of older attempts */
-    return arrival_sessions_add(&self->sessions, node(self)->store, source, key, arrival.tenant);
+    return begin_session(self, source, key, &arrival);
 }
 
 /* ---- chunks ---- */
@@ -388,7 +399,7 @@ Error *arrival_service_activate(ArrivalService *self, uint64_t source, const Mig
     if (found && arrival.progress == ARRIVAL_IS_PREPARED) {
         TRY(control_arrival_own(self->control, arrival.tenant, key->job, arrival.suspended, 0,
             "the other node gave it up: it is this node's"));
-        arrival_sessions_end(&self->sessions, source, key->job, key);
+        arrival_sessions_end(&self->sessions, source, key);
         return NULL;
     }
     if (found && arrival.progress == ARRIVAL_IS_ADOPTED)
@@ -414,7 +425,7 @@ Error *arrival_service_abort(ArrivalService *self, uint64_t source, const Migrat
     Abort abort = {*key, source, false};
     Arrival arrival;
     bool found;
-    arrival_sessions_end(&self->sessions, source, key->job, key);
+    arrival_sessions_end(&self->sessions, source, key);
     TRY(find_arrival(self, source, key, &found, &arrival));
     if (!found) return NULL;
     bool known = arrival.progress == ARRIVAL_IS_PREPARED;

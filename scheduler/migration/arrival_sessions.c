@@ -94,14 +94,23 @@ Error *arrival_sessions_need(
         (long long)key->attempt, name);
 }
 
-void arrival_sessions_end(
-    ArrivalSessions *self, uint64_t source, JobId job, const MigrationKey *key) {
+typedef bool Wanted(const ArrivalSession *session, uint64_t source, const MigrationKey *key);
+
+static bool is_of_job(const ArrivalSession *session, uint64_t source, const MigrationKey *key) {
+    return session->source == source && job_id_equal(session->key.job, key->job);
+}
+
+static bool is_other_attempt(
+    const ArrivalSession *session, uint64_t source, const MigrationKey *key) {
+    return is_of_job(session, source, key) && !is_for(session, source, key);
+}
+
+static void end(ArrivalSessions *self, uint64_t source, const MigrationKey *key, Wanted *wanted) {
     ArrivalSession *unused = NULL;
     (void)pthread_mutex_lock(&self->mutex);
     for (ArrivalSession *session = self->first, *next; session; session = next) {
         next = session->next;
-        if (session->source != source || !job_id_equal(session->key.job, job)) continue;
-        if (key && !is_for(session, source, key)) continue;
+        if (!wanted(session, source, key)) continue;
         take_out(self, session);
         if (session->users > 0) continue;
         session->next = unused;
@@ -112,6 +121,21 @@ void arrival_sessions_end(
         next = unused->next;
         session_free(unused);
     }
+}
+
+void arrival_sessions_end(ArrivalSessions *self, uint64_t source, const MigrationKey *key) {
+    end(self, source, key, is_for);
+}
+
+void arrival_sessions_end_others(ArrivalSessions *self, uint64_t source, const MigrationKey *key) {
+    end(self, source, key, is_other_attempt);
+}
+
+/* Under the list's mutex. */
+static bool has_room(const ArrivalSessions *self, uint64_t source, const MigrationKey *key) {
+    const ArrivalSession *session = self->first;
+    while (session && !is_of_job(session, source, key)) session = session->next;
+    return session || self->count < ARRIVALS_MAX;
 }
 
 static Error *fail_full(void) { FAIL(EXHAUSTED, "%d jobs arrive at once already", ARRIVALS_MAX); }
@@ -127,7 +151,7 @@ Error *arrival_sessions_add(ArrivalSessions *self, Store *store, uint64_t source
     session->heard_ns = now_ns();
     TRY(chunk_upload_open(store, tenant, &session->upload));
     (void)pthread_mutex_lock(&self->mutex);
-    bool room = self->count < ARRIVALS_MAX;
+    bool room = has_room(self, source, key);
     if (room) {
         session->next = self->first;
         self->first = session;
@@ -155,12 +179,10 @@ void arrival_sessions_expire(ArrivalSessions *self, uint64_t silence_ns) {
     }
 }
 
-Error *arrival_sessions_check_room(ArrivalSessions *self, uint64_t source, JobId job) {
+Error *arrival_sessions_check_room(
+    ArrivalSessions *self, uint64_t source, const MigrationKey *key) {
     (void)pthread_mutex_lock(&self->mutex);
-    const ArrivalSession *session = self->first;
-    while (session && (session->source != source || !job_id_equal(session->key.job, job)))
-        session = session->next;
-    bool room = session || self->count < ARRIVALS_MAX;
+    bool room = has_room(self, source, key);
     (void)pthread_mutex_unlock(&self->mutex);
     return room ? NULL : fail_full();
 }

@@ -43,7 +43,7 @@ MUST_CHECK Error *arrival_sessions_add(ArrivalSessions *sessions, Store *store, 
 /* Checks whether a session may be added for that job. A session that replaces an older attempt at
  * the same job needs no more room. Errors: EXHAUSTED. */
 MUST_CHECK Error *arrival_sessions_check_room(
-    ArrivalSessions *sessions, uint64_t source, JobId job);
+    ArrivalSessions *sessions, uint64_t source, const MigrationKey *key);
 /* The caller uses the session until arrival_sessions_let_go. NULL: there is none. */
 ArrivalSession *arrival_sessions_find(
     ArrivalSessions *sessions, uint64_t source, const MigrationKey *key);
@@ -51,9 +51,11 @@ ArrivalSession *arrival_sessions_find(
 MUST_CHECK Error *arrival_sessions_need(ArrivalSessions *sessions, uint64_t source,
     const MigrationKey *key, ArrivalSession **out_session);
 void arrival_sessions_let_go(ArrivalSessions *sessions, ArrivalSession *session);
-/* Ends all attempts at the job by that source, or (key not NULL) this attempt alone. */
-void arrival_sessions_end(
-    ArrivalSessions *sessions, uint64_t source, JobId job, const MigrationKey *key);
+/* Ends that attempt's session. */
+void arrival_sessions_end(ArrivalSessions *sessions, uint64_t source, const MigrationKey *key);
+/* Ends the sessions of all other attempts at the same job by the same source. */
+void arrival_sessions_end_others(
+    ArrivalSessions *sessions, uint64_t source, const MigrationKey *key);
 /* Ends the sessions that no thread uses and whose source has been silent for so long. */
 void arrival_sessions_expire(ArrivalSessions *sessions, uint64_t silence_ns);
 /* Whether no thread uses the session and its source has been silent for so long; true when there is

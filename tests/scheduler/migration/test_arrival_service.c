@@ -225,6 +225,8 @@ static void test_arrival_service_keep_an_offer_while_chunks_come(void **state) {
     assert_true(found);
     assert_true(arrival.touched == 0);
     live(pair, 600);
+    assert_ok(arrival_service_take_chunks(arrivals, west, &wanted.key, "", 0));
+    assert_ok(arrivals_find(pair->east.home.store, wanted.key.job, &found, &arrival));
     assert_true(found && arrival.touched == 600);
     live(pair, 599); /* not with each batch */
     assert_ok(arrival_service_take_chunks(arrivals, west, &wanted.key, "", 0));

@@ -52,12 +52,16 @@ static void test_arrival_sessions_end_while_they_are_used(void **state) {
     add(&fixture, &sessions, &two);
     add(&fixture, &sessions, &other);
     assert_ok(arrival_sessions_need(&sessions, SOURCE, &one, &session));
-    arrival_sessions_end(&sessions, OTHER, one.job, NULL); /* another's: nothing happens */
+    arrival_sessions_end(&sessions, OTHER, &one); /* another's: nothing happens */
+    arrival_sessions_end_others(&sessions, OTHER, &two);
     assert_true(is_there(&sessions, SOURCE, &one));
-    arrival_sessions_end(&sessions, SOURCE, one.job, &two);
+    arrival_sessions_end(&sessions, SOURCE, &two);
     assert_false(is_there(&sessions, SOURCE, &two));
-    arrival_sessions_end(&sessions, SOURCE, one.job, NULL);
+    add(&fixture, &sessions, &two);
+    arrival_sessions_end_others(&sessions, SOURCE, &two); /* of the same job */
     assert_false(is_there(&sessions, SOURCE, &one));
+    assert_true(is_there(&sessions, SOURCE, &two));
+    arrival_sessions_end(&sessions, SOURCE, &two);
     assert_true(is_there(&sessions, SOURCE, &other));
     assert_int_equal(sessions.count, 1);
     assert_non_null(session->upload); /* still whole */
@@ -73,14 +77,14 @@ static void test_arrival_sessions_have_a_limit_and_expire(void **state) {
     arrival_sessions_init(&sessions);
     for (uint64_t i = 1; i <= ARRIVALS_MAX; i++) {
         const MigrationKey key = key_of(i, 0, 1);
-        assert_ok(arrival_sessions_check_room(&sessions, SOURCE, key.job));
+        assert_ok(arrival_sessions_check_room(&sessions, SOURCE, &key));
         add(&fixture, &sessions, &key);
     }
     const MigrationKey more = key_of(ARRIVALS_MAX + 1, 0, 1), known = key_of(1, 0, 1);
-    assert_fails(EXHAUSTED, arrival_sessions_check_room(&sessions, SOURCE, more.job));
+    assert_fails(EXHAUSTED, arrival_sessions_check_room(&sessions, SOURCE, &more));
     assert_fails(
         EXHAUSTED, arrival_sessions_add(&sessions, fixture.store, SOURCE, &more, TENANT_DEFAULT));
-    assert_ok(arrival_sessions_check_room(&sessions, SOURCE, known.job)); /* in its own place */
+    assert_ok(arrival_sessions_check_room(&sessions, SOURCE, &known)); /* in its own place */
     /* longer than any machine has run */
     arrival_sessions_expire(&sessions, 100ull * 365 * 86400 * SECOND_NS);
     assert_int_equal(sessions.count, ARRIVALS_MAX);
