@@ -177,7 +177,8 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
 /* Somebody cancelled it, or gave it away, while something else was being stored: the policy is not
  * to hear of it again. */
 static bool is_to_end(const ControlJob *job) {
-    return job->pending.next.state != JOB_STATE_NONE && !job_state_is_unfinished(job->pending.next.state);
+    const JobState next = job->pending.next.state;
+    return next != JOB_STATE_NONE && !job_state_is_unfinished(next);
 }
 
 static void drop_wanted(ControlJob *job) {
@@ -212,7 +213,8 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     job->pending.stored = commit->state;
     const bool resumes =
         commit->state == JOB_STATE_SUSPENDED && job->asked.goal.state == JOB_GOAL_RESUMING;
-    if (job->pending.next.state == commit->state) drop_wanted(job); /* asked for once more meanwhile */
+    if (job->pending.next.state == commit->state)
+        drop_wanted(job); /* asked for once more meanwhile */
     if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
         control_step_goal(job, JOB_GOAL_EVENT_SETTLED);
         memory_free(job->asked.halt_why);
