@@ -14,10 +14,6 @@
 #define CPU_LOOPS_NAME(name) name##_avx512
 #endif
 
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* integer division has no vector form */
-#endif
-
 /* Operands are either out itself or do not overlap it, so no iteration waits for another. */
 #if defined(__clang__)
 #define CPU_EACH(i, n)                                                                             \
