@@ -23,7 +23,8 @@ static double argmax_agreement(
     int64_t same = 0;
     for (int64_t first = 0; first < count; first += columns)
         same += arg_max(expected, first, columns) == arg_max(got, first, columns);
-    return (double)same / (double)(count / columns);
+    const int64_t rows = count / columns;
+    return (double)same / (double)rows;
 }
 
 /* Of an infinity to itself 0. */
