@@ -117,55 +117,42 @@ HALF_BLOCKS(bfloat16)
             loop##_float32, operand_count, result_size, out, operands, count, parameters);         \
     }
 
-#define EACH_INTEGER(DO)                                                                           \
-    DO(int8, int8_t)                                                                               \
-    DO(int16, int16_t)                                                                             \
-    DO(int32, int32_t)                                                                             \
-    DO(int64, int64_t)                                                                             \
-    DO(uint8, uint8_t)                                                                             \
-    DO(uint16, uint16_t)                                                                           \
-    DO(uint32, uint32_t)                                                                           \
-    DO(uint64, uint64_t)
-/* The loops of a functor that each integer type has. */
-#define LOOPS_INTEGER(LOOP, function)                                                              \
-    LOOP(function, int8, int8_t)                                                                   \
-    LOOP(function, int16, int16_t)                                                                 \
-    LOOP(function, int32, int32_t)                                                                 \
-    LOOP(function, int64, int64_t)                                                                 \
-    LOOP(function, uint8, uint8_t)                                                                 \
-    LOOP(function, uint16, uint16_t)                                                               \
-    LOOP(function, uint32, uint32_t)                                                               \
-    LOOP(function, uint64, uint64_t)
+/* DO(argument, name, T) for each integer type. */
+#define EACH_INTEGER_WITH(DO, argument)                                                            \
+    DO(argument, int8, int8_t)                                                                     \
+    DO(argument, int16, int16_t)                                                                   \
+    DO(argument, int32, int32_t)                                                                   \
+    DO(argument, int64, int64_t)                                                                   \
+    DO(argument, uint8, uint8_t)                                                                   \
+    DO(argument, uint16, uint16_t)                                                                 \
+    DO(argument, uint32, uint32_t)                                                                 \
+    DO(argument, uint64, uint64_t)
+/* DO(name, T) for each integer type. */
+#define EACH_INTEGER(DO) EACH_INTEGER_WITH(EACH_INTEGER_PLAIN, DO)
+#define EACH_INTEGER_PLAIN(DO, name, T) DO(name, T)
+
+/* The loops of a scalar function, by the form of its operator (elementwise.def). */
+#define LOOP_NOTHING(T)
+#define LOOP_ALPHA(T) const T alpha = (T)parameters->alpha
+#define LOOP_ALPHA_BETA(T) LOOP_ALPHA(T), beta = (T)parameters->beta
+#define LOOPS_FLOAT1_WITH(function, PREPARE, ...)                                                  \
+    LOOP_UNARY(                                                                                    \
+        function##_float32, float, float, PREPARE(float), scalar_##function##_f32(__VA_ARGS__))    \
+    LOOP_UNARY(                                                                                    \
+        function##_float64, double, double, PREPARE(double), scalar_##function##_f64(__VA_ARGS__)) \
+    LOOP_HALVES(function, 1, 2)
+#define LOOPS_FLOAT1(function) LOOPS_FLOAT1_WITH(function, LOOP_NOTHING, x)
+#define LOOPS_FLOAT1A(function) LOOPS_FLOAT1_WITH(function, LOOP_ALPHA, x, alpha)
+#define LOOPS_FLOAT1AB(function) LOOPS_FLOAT1_WITH(function, LOOP_ALPHA_BETA, x, alpha, beta)
 #define LOOP_INTEGER1(function, name, T)                                                           \
     LOOP_UNARY(function##_##name, T, T, , scalar_##function##_##name(x))
 #define LOOP_INTEGER2(function, name, T)                                                           \
     LOOP_BINARY(function##_##name, T, T, T, scalar_##function##_##name(x, y))
-
-/* The loops of a scalar function, by the form of its operator (kernels/operator/elementwise.def).
- */
-#define LOOP_ALPHA(T) const T alpha = (T)parameters->alpha
-#define LOOP_ALPHA_BETA(T) LOOP_ALPHA(T), beta = (T)parameters->beta
-#define LOOPS_FLOAT1(function)                                                                     \
-    LOOP_UNARY(function##_float32, float, float, , scalar_##function##_f32(x))                     \
-    LOOP_UNARY(function##_float64, double, double, , scalar_##function##_f64(x))                   \
-    LOOP_HALVES(function, 1, 2)
-#define LOOPS_FLOAT1A(function)                                                                    \
-    LOOP_UNARY(                                                                                    \
-        function##_float32, float, float, LOOP_ALPHA(float), scalar_##function##_f32(x, alpha))    \
-    LOOP_UNARY(                                                                                    \
-        function##_float64, double, double, LOOP_ALPHA(double), scalar_##function##_f64(x, alpha)) \
-    LOOP_HALVES(function, 1, 2)
-#define LOOPS_FLOAT1AB(function)                                                                   \
-    LOOP_UNARY(function##_float32, float, float, LOOP_ALPHA_BETA(float),                           \
-        scalar_##function##_f32(x, alpha, beta))                                                   \
-    LOOP_UNARY(function##_float64, double, double, LOOP_ALPHA_BETA(double),                        \
-        scalar_##function##_f64(x, alpha, beta))                                                   \
-    LOOP_HALVES(function, 1, 2)
 #define LOOPS_NUMBER1(function)                                                                    \
-    LOOPS_INTEGER(LOOP_INTEGER1, function)                                                         \
+    EACH_INTEGER_WITH(LOOP_INTEGER1, function)                                                     \
     LOOPS_FLOAT1(function)
 #define LOOPS_NUMBER2(function)                                                                    \
-    LOOPS_INTEGER(LOOP_INTEGER2, function)                                                         \
+    EACH_INTEGER_WITH(LOOP_INTEGER2, function)                                                     \
     LOOP_BINARY(function##_float32, float, float, float, scalar_##function##_f32(x, y))            \
     LOOP_BINARY(function##_float64, double, double, double, scalar_##function##_f64(x, y))         \
     LOOP_HALVES(function, 2, 2)

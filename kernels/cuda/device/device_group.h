@@ -41,24 +41,16 @@ DEVICE StepLanes group_repeated(const CudaPointwiseOperands *p, uint32_t index, 
                         element_to_##family(dtype, c.bits[i]), (T)alpha, (T)beta));                \
         return out;                                                                                \
     }
-#define GROUP_F32(OP, expression) GROUP_FLOAT(f32, float, OP, expression)
-#define GROUP_F64(OP, expression) GROUP_FLOAT(f64, double, OP, expression)
-#define FLOAT_SHORT(op, expression) GROUP_F32(op, expression)
-#define FLOAT_LONG(op, expression) GROUP_F32(op, expression)
+#define FLOAT_SHORT(op, expression) GROUP_FLOAT(f32, float, op, expression)
+#define FLOAT_LONG(op, expression) GROUP_FLOAT(f32, float, op, expression)
 #define T float
 #define FUNCTOR(function) scalar_##function##_f32
-#define X x
-#define Y y
-#define Z z
 #include "kernels/cuda/device/device_floats.def"
 
-#define FLOAT_SHORT(op, expression) GROUP_F64(op, expression)
-#define FLOAT_LONG(op, expression) GROUP_F64(op, expression)
+#define FLOAT_SHORT(op, expression) GROUP_FLOAT(f64, double, op, expression)
+#define FLOAT_LONG(op, expression) GROUP_FLOAT(f64, double, op, expression)
 #define T double
 #define FUNCTOR(function) scalar_##function##_f64
-#define X x
-#define Y y
-#define Z z
 #include "kernels/cuda/device/device_floats.def"
 
 #define GROUP_INTEGER(family, T, OP, expression)                                                   \
@@ -75,12 +67,10 @@ DEVICE StepLanes group_repeated(const CudaPointwiseOperands *p, uint32_t index, 
                 (T)step_further(CUDA_POINTWISE_##OP, dtype, c.bits[i])));                          \
         return out;                                                                                \
     }
-#define GROUP_INT64(OP, expression) GROUP_INTEGER(int64, int64_t, OP, expression)
-#define GROUP_UINT64(OP, expression) GROUP_INTEGER(uint64, uint64_t, OP, expression)
-#define INTEGER(op, expression) GROUP_INT64(op, expression)
+#define INTEGER(op, expression) GROUP_INTEGER(int64, int64_t, op, expression)
 #define NAME(before, after) before##int64##after
 #include "kernels/cuda/device/device_integers.def"
-#define INTEGER(op, expression) GROUP_UINT64(op, expression)
+#define INTEGER(op, expression) GROUP_INTEGER(uint64, uint64_t, op, expression)
 #define NAME(before, after) before##uint64##after
 #include "kernels/cuda/device/device_integers.def"
 

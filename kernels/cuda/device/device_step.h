@@ -57,9 +57,6 @@ DEVICE float step_long_f32(uint32_t op, float x, float y, float alpha, float bet
 #define FLOAT_LONG(op, expression) STEP_ANSWER(op, expression)
 #define T float
 #define FUNCTOR(function) scalar_##function##_f32
-#define X x
-#define Y y
-#define Z z
 #include "kernels/cuda/device/device_floats.def"
     default:
         return scalar_nan_f32(); /* the planner asks for nothing else */
@@ -117,9 +114,6 @@ DEVICE double step_any_f64(uint32_t op, double x, double y, double z, double alp
 #define FLOAT_LONG(op, expression) STEP_ANSWER(op, expression)
 #define T double
 #define FUNCTOR(function) scalar_##function##_f64
-#define X x
-#define Y y
-#define Z z
 #include "kernels/cuda/device/device_floats.def"
     default:
         return scalar_nan_f64();
