@@ -10,8 +10,8 @@ static char letter_of(Opcode opcode, uint32_t operand) {
         head_make(opcode, 0, INSTRUCTION_OPERANDS_MAX, REGISTER_NONE), operand, 0);
 }
 
-const char *assembly_immediate_name(Opcode opcode, uint32_t operand, int64_t value) {
-    switch (letter_of(opcode, operand)) {
+static const char *name_of(char letter, int64_t value) {
+    switch (letter) {
     case 'q':
         return value >= 0 && value < INT_OP_COUNT ? int_op_name((IntOpKind)value) : NULL;
     case 'd':
@@ -28,13 +28,16 @@ const char *assembly_immediate_name(Opcode opcode, uint32_t operand, int64_t val
     }
 }
 
+const char *assembly_immediate_name(Opcode opcode, uint32_t operand, int64_t value) {
+    return name_of(letter_of(opcode, operand), value);
+}
+
 bool assembly_find_immediate(
     Opcode opcode, uint32_t operand, const char *word, int64_t *out_value) {
     const char letter = letter_of(opcode, operand);
-    if (letter == '\0' || !strchr("qdhw", letter)) return false;
     /* every named immediate is a small number */
     for (int64_t value = 0; value < 64; value++) {
-        const char *name = assembly_immediate_name(opcode, operand, value);
+        const char *name = name_of(letter, value);
         if (!name || strcmp(name, word) != 0) continue;
         *out_value = value;
         return true;
