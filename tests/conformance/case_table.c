@@ -11,11 +11,10 @@
 #define FORMULA_NAME(operator_name, line) FORMULA_PASTE(operator_name, line)
 #define FORMULA(operator_name, attributes_, inputs_, outputs_, dtypes, formula)                    \
     static void FORMULA_NAME(operator_name, __LINE__)(ReferenceCall * call) {                      \
+        const double alpha = reference_parameter(call, 0), beta = reference_parameter(call, 1);    \
+        (void)alpha, (void)beta;                                                                   \
         for (int64_t i = 0; i < call->outputs[0].count; i++) {                                     \
             const double x = call->inputs[0].values[i];                                            \
-            const double alpha = reference_parameter(call, 0),                                     \
-                         beta = reference_parameter(call, 1);                                      \
-            (void)alpha, (void)beta;                                                               \
             call->outputs[0].values[i] = formula;                                                  \
         }                                                                                          \
     }

@@ -28,8 +28,7 @@ static void test_strings_and_half_bytes_have_no_loops(void **state) {
     assert_null(cpu_reducer_find(CPU_LEVEL_PORTABLE, CPU_REDUCE_SUM, DTYPE_STRING));
 }
 
-/* The element types of an operator's loop are those of its row; integers have none of functions of
- * floats. */
+/* An operator's loops exist for the element types of its row, and for no others. */
 static void test_the_loops_of_scalar_functions_serve_the_element_types_of_their_operator(
     void **state) {
     static const struct {
@@ -53,15 +52,15 @@ static void test_the_loops_of_scalar_functions_serve_the_element_types_of_their_
 
 static void test_the_loops_of_scalar_functions_have_the_same_bits_at_every_level(void **state) {
     (void)state;
-    /* those of cpu_loops.def that stand behind the last one written by hand */
+    /* cpu_loops.def lists them behind SHRINK, the last loop written by hand */
     const CpuLoopId first = CPU_LOOP_SHRINK + 1;
     assert_true(loop_fixture_check(first, CPU_LOOP_COUNT - 1) >= 4 * (CPU_LOOP_COUNT - first));
 }
 
 enum { SAMPLES = 5000 };
 
-/* The loops that version 9 had when it was released. A younger one folds no constant of an
- * executable that is older than itself, so it joins when the version is raised. */
+/* The loops that version 9 had when it was released. A loop that is added later folded no constant
+ * of an executable of that version; its name is added here when the version is raised. */
 static const char loops_of_version[] =
     "ADD SUB MUL DIV MOD FMOD MAX MIN POW POW_BY_INT64 POW_BY_FLOAT64 PRELU EQUAL LESS "
     "LESS_OR_EQUAL BIT_AND BIT_OR BIT_XOR WHERE CLIP COPY NOT NEG ABS SIGN SQRT "
@@ -82,7 +81,7 @@ static CpuLoopId find_loop(const char *name) {
     return CPU_LOOP_COUNT;
 }
 
-/* place: among the version's loops. */
+/* place: index of the loop in loops_of_version. */
 static uint64_t hash_loop(CpuLoopId id, uint32_t place, DType dtype, uint64_t before) {
     static char operands[CPU_LOOP_OPERANDS_MAX][SAMPLES * 8], out[(SAMPLES + 1) * 8];
     CpuOperand views[CPU_LOOP_OPERANDS_MAX];
