@@ -1,6 +1,7 @@
 #pragma once
-/* Chooses the slot of each value of a lifted module: 0 host, 1 the execution's device, by kind
- * alone. Caller: the pass assign_slots. Threads: one at a time per module.
+/* The slot of each value of a lifted module: 0 host, 1 the execution's device, by kind alone.
+ * Callers: slot_settle.c, which chooses, and the pass assign_slots. Threads: one at a time per
+ * module.
  *
  * Shapes, trip counts, conditions and strings are on the host, the rest on the device. Small
  * integers and bools stay on the host, too, if all their uses are of that kind or if they are made
@@ -30,7 +31,8 @@ typedef struct SlotChoice {
     uint64_t visits;        /* visits of bindings and functions; for tests */
 } SlotChoice;
 
-/* From where slot_settle goes on: every value that might be on the host is there. */
+/* Begins a choice, which slot_settle completes: every value that may be on the host is there.
+ * Release: slot_choice_deinit. */
 MUST_CHECK Error *slot_choice_begin(const IrModule *module, SlotChoice *out);
 void slot_choice_deinit(SlotChoice *choice);
 /* Returns the slot that a binding wants for its operand i: 0, 1 or SLOT_HOST_ANY. */

@@ -1,6 +1,7 @@
 #pragma once
-/* The second half of choosing slots: moves values from the host to the device until nothing must
- * move any more. Caller: slot_choice.c. Threads: one at a time per module.
+/* Chooses the slots of a module: takes the beginning that slot_choice.h makes and moves values from
+ * the host to the device until nothing must move any more. Caller: the pass assign_slots. Threads:
+ * one at a time per module.
  *
  * Only neighbours of a change are visited again. A value moves once and its needs change at most
  * three times, so the work grows linearly with the module, whatever the order of its bindings is.

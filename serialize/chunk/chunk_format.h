@@ -1,6 +1,6 @@
 #pragma once
-/* What a chunk is: how large, by what it is named, and what its elements are. For those who code
- * chunks, below those who move them (chunk.h). */
+/* The format of a chunk: its sizes, the hash that names it, and the filters for its elements.
+ * Included by the coders of chunks and by chunk.h, whose functions move chunks. */
 #include <stdint.h>
 
 #include "base/digest.h"

@@ -1,6 +1,7 @@
 #pragma once
-/* What an upload has found or put and a sweep must leave alone. Uploads list their pins with the
- * store (chunk_upload.c); whoever deletes chunks asks them all (chunk_drop.c).
+/* The chunks that an upload has found or put, which a sweep must not delete. Each upload adds its
+ * pins to the store's list (chunk_upload.c); before a chunk is deleted, all pins of the list are
+ * asked (chunk_drop.c).
  *
  * Threads: digests change while store->sweeping is held shared, and are read while it is held
  * alone. */

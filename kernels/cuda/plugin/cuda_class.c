@@ -20,7 +20,7 @@ static Error *open_libraries(CudaDevice *device) {
     return cuda_cudnn_open(device);
 }
 
-/* Behind what is queued: the libraries' kernels may still run. */
+/* Waits for the queue first: kernels of the libraries may still run. */
 static void close_libraries(CudaDevice *device) {
     CUDA_SCOPE(scope);
     if (!device->context || !cuda_scope_try(device, &scope)) return;
