@@ -72,26 +72,56 @@ static void remember_failure(Catalog *catalog, const Error *error) {
     (void)pthread_mutex_unlock(&catalog->mutex);
 }
 
+/* Tells a request how its work or, if that failed, the whole transaction ended. */
+static void finish(Group *group, size_t i, const Error *failure) {
+    Error *error = TAKE(group->errors[i]);
+    if (failure) {
+        error_free(error); /* nothing of the group was kept */
+        error = error_copy(failure);
+    }
+    group->requests[i]->done(group->requests[i], error);
+}
+
+static Error *try_group(Catalog *catalog, Group *group) {
+    Error *failure = run_transaction(catalog->store, group);
+    /* A commit that failed may or may not be in the log. */
+    if (error_code(failure) == ERROR_IO) remember_failure(catalog, failure);
+    if (failure || !group->frees) catalog->full = error_code(failure) == ERROR_EXHAUSTED;
+    return failure;
+}
+
+/* Refuses the requests that need room. The group consists of the others then, as before they were
+ * run. */
+static void refuse_growing(Group *group, const Error *failure) {
+    size_t kept = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        if (!group->requests[i]->frees) {
+            finish(group, i, failure);
+            continue;
+        }
+        error_free(TAKE(group->errors[i]));
+        group->requests[kept++] = group->requests[i];
+    }
+    group->count = kept;
+    group->frees = true;
+}
+
 static void run_group(Catalog *catalog, Group *group) {
     Error *failure = catalog_check(catalog);
-    if (!failure) {
-        failure = run_transaction(catalog->store, group);
-        /* A commit that failed may or may not be in the log. */
-        if (error_code(failure) == ERROR_IO) remember_failure(catalog, failure);
-        if (failure || !group->frees) catalog->full = error_code(failure) == ERROR_EXHAUSTED;
-    }
-    for (size_t i = 0; i < group->count; i++) {
-        Error *error = TAKE(group->errors[i]);
-        if (failure) {
-            error_free(error); /* nothing of the group was kept */
-            error = error_copy(failure);
+    if (!failure) failure = try_group(catalog, group);
+    if (error_code(failure) == ERROR_EXHAUSTED && !group->frees) {
+        refuse_growing(group, failure);
+        if (group->count > 0) {
+            error_free(failure);
+            failure = try_group(catalog, group);
         }
-        group->requests[i]->done(group->requests[i], error);
     }
+    for (size_t i = 0; i < group->count; i++) finish(group, i, failure);
     error_free(failure); /* everybody has a copy */
 }
 
-/* On a full disk what makes room is not refused with what needs some. */
+/* While the disk is known to be full, requests that make room and requests that need some are in
+ * different groups, so that no group is run twice. */
 static bool belongs(const Catalog *catalog, const Group *group) {
     if (group->count == CATALOG_GROUP_MAX || !catalog->first) return false;
     return group->count == 0 || !catalog->full || catalog->first->frees == group->frees;

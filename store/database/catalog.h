@@ -23,7 +23,8 @@ enum {
 };
 
 /* Reads and writes rows through the functions that take a Connection. Runs in the writer's thread
- * and must not wait for anything. An error undoes all changes of the work. */
+ * and must not wait for anything. An error undoes all changes of the work. Runs a second time when
+ * the work makes room (CatalogRequest.frees) and shared a transaction that found the disk full. */
 typedef Error *(*CatalogWork)(Connection *catalog, void *context);
 
 /* A request to the writer. The caller owns the struct and keeps it until done was called. */
