@@ -107,12 +107,12 @@ static Error *end_older(ArrivalService *self, uint64_t source, const MigrationKe
     return arrival_service_abort(self, source, &older);
 }
 
-/* The session is there before the offer's row: who settles rows without a session would take the
- * offer for one that was lost with an earlier process. */
+/* The session is added before the offer's row: migration_settler.c treats a row without a session
+ * as an offer whose session was lost with an earlier process. */
 static Error *begin_session(
     ArrivalService *self, uint64_t source, const MigrationKey *key, Arrival *offered) {
     ArrivalSession *session = arrival_sessions_find(&self->sessions, source, key);
-    if (session) { /* the connection was cut: it goes on */
+    if (session) { /* the connection was cut, and the attempt continues */
         arrival_sessions_let_go(&self->sessions, session);
         return catalog_run(node(self)->catalog, store_offer, offered);
     }
@@ -402,9 +402,8 @@ Error *arrival_service_activate(ArrivalService *self, uint64_t source, const Mig
         arrival_sessions_end(&self->sessions, source, key);
         return NULL;
     }
-    if (found && arrival.progress == ARRIVAL_IS_ADOPTED)
-        return NULL; /* the job may have moved on
-                      * since */
+    /* also if the job has moved on since */
+    if (found && arrival.progress == ARRIVAL_IS_ADOPTED) return NULL;
     TRY(is_owned(self, key, &owned));
     return owned ? NULL : fail_unprepared(key);
 }

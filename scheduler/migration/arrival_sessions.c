@@ -15,16 +15,20 @@ static void session_free(ArrivalSession *session) {
 }
 DEFINE_OWN(ArrivalSession, session_free);
 
+static void free_all(ArrivalSession *first) {
+    for (ArrivalSession *session = first, *next; session; session = next) {
+        next = session->next;
+        session_free(session);
+    }
+}
+
 void arrival_sessions_init(ArrivalSessions *self) {
     *self = (ArrivalSessions){0};
     (void)pthread_mutex_init(&self->mutex, NULL);
 }
 
 void arrival_sessions_deinit(ArrivalSessions *self) {
-    for (ArrivalSession *session = self->first, *next; session; session = next) {
-        next = session->next;
-        session_free(session);
-    }
+    free_all(self->first);
     (void)pthread_mutex_destroy(&self->mutex);
 }
 
@@ -33,15 +37,16 @@ static bool is_for(const ArrivalSession *session, uint64_t source, const Migrati
            session->key.epoch == key->epoch && session->key.attempt == key->attempt;
 }
 
-/* Under the list's mutex. */
-static void take_out(ArrivalSessions *self, ArrivalSession *session) {
-    for (ArrivalSession **link = &self->first; *link; link = &(*link)->next)
-        if (*link == session) {
-            *link = session->next;
-            self->count--;
-            break;
-        }
+/* Takes the session at *link out of the list. A session that no thread uses goes to *inout_unused,
+ * which the caller frees. Under the list's mutex. */
+static void take_out(ArrivalSessions *self, ArrivalSession **link, ArrivalSession **inout_unused) {
+    ArrivalSession *session = *link;
+    *link = session->next;
+    self->count--;
     session->is_over = true;
+    if (session->users > 0) return;
+    session->next = *inout_unused;
+    *inout_unused = session;
 }
 
 void arrival_sessions_let_go(ArrivalSessions *self, ArrivalSession *session) {
@@ -108,19 +113,13 @@ static bool is_other_attempt(
 static void end(ArrivalSessions *self, uint64_t source, const MigrationKey *key, Wanted *wanted) {
     ArrivalSession *unused = NULL;
     (void)pthread_mutex_lock(&self->mutex);
-    for (ArrivalSession *session = self->first, *next; session; session = next) {
-        next = session->next;
-        if (!wanted(session, source, key)) continue;
-        take_out(self, session);
-        if (session->users > 0) continue;
-        session->next = unused;
-        unused = session;
-    }
+    for (ArrivalSession **link = &self->first; *link;)
+        if (wanted(*link, source, key))
+            take_out(self, link, &unused);
+        else
+            link = &(*link)->next;
     (void)pthread_mutex_unlock(&self->mutex);
-    for (ArrivalSession *next; unused; unused = next) {
-        next = unused->next;
-        session_free(unused);
-    }
+    free_all(unused);
 }
 
 void arrival_sessions_end(ArrivalSessions *self, uint64_t source, const MigrationKey *key) {
@@ -165,18 +164,13 @@ Error *arrival_sessions_add(ArrivalSessions *self, Store *store, uint64_t source
 void arrival_sessions_expire(ArrivalSessions *self, uint64_t silence_ns) {
     ArrivalSession *unused = NULL;
     (void)pthread_mutex_lock(&self->mutex);
-    for (ArrivalSession *session = self->first, *next; session; session = next) {
-        next = session->next;
-        if (!is_silent(session, silence_ns)) continue;
-        take_out(self, session);
-        session->next = unused;
-        unused = session;
-    }
+    for (ArrivalSession **link = &self->first; *link;)
+        if (is_silent(*link, silence_ns))
+            take_out(self, link, &unused);
+        else
+            link = &(*link)->next;
     (void)pthread_mutex_unlock(&self->mutex);
-    for (ArrivalSession *next; unused; unused = next) {
-        next = unused->next;
-        session_free(unused);
-    }
+    free_all(unused);
 }
 
 Error *arrival_sessions_check_room(
