@@ -14,14 +14,9 @@ Error *model_answer_open(
     TRY(model_loader_open(store, tenant, identity, &stored, &container));
     TRY(container_answer_create(store, tenant, &answer));
     const ChunkRef *refs = container_get_refs(container, &count);
-    Error *error = container_answer_add(answer, refs, count);
-    if (!error) {
-        const ByteReader manifest = container_get_manifest(container);
-        const uint64_t bytes = manifest.size + count * sizeof *refs;
-        StoredExecutable *keeper = TAKE(stored);
-        error = container_answer_finish(
-            TAKE(answer), manifest.data, manifest.size, keeper, close_stored, bytes, out_stream);
-    }
-    container_release(TAKE(container)); /* it reads from the executable no more */
-    return error;
+    TRY(container_answer_add(answer, refs, count));
+    const ByteReader manifest = container_get_manifest(container);
+    const uint64_t bytes = manifest.size + count * sizeof *refs;
+    return container_answer_finish(
+        TAKE(answer), manifest.data, manifest.size, TAKE(stored), close_stored, bytes, out_stream);
 }

@@ -59,6 +59,7 @@ void passed_answers_release(PassedAnswers *answers) {
 
 /* Called when both the thread and the stream are done with the answer. */
 static void answer_free(PassedAnswer *answer) {
+    if (!answer) return;
     http_client_close(answer->link);
     http_client_reply_deinit(&answer->reply);
     byte_writer_deinit(&answer->queue);
@@ -66,6 +67,7 @@ static void answer_free(PassedAnswer *answer) {
     memory_free(answer->path);
     memory_free(answer);
 }
+DEFINE_OWN(PassedAnswer, answer_free);
 
 /* ---- its thread ---- */
 
@@ -198,28 +200,21 @@ static Error *add_answer(PassedAnswers *all, PassedAnswer *answer) {
     return NULL;
 }
 
-static Error *make_answer(
-    PassedAnswers *all, HttpClient *owned_link, TenantId tenant, const char *path, void **out) {
+static Error *make_answer(PassedAnswers *all, HttpClient *owned_link, TenantId tenant,
+    const char *path, PassedAnswer **out) {
     OWN(HttpClient, link) = owned_link;
-    void *memory;
-    TRY(memory_alloc(1, sizeof(PassedAnswer), &memory));
-    PassedAnswer *answer = memory;
-    *answer = (PassedAnswer){.all = all, .tenant = tenant, .place = -1};
-    Error *error = memory_copy_text(path, &answer->path);
-    if (error) {
-        memory_free(answer);
-        return error;
-    }
-    answer->link = TAKE(link);
-    *out = answer;
+    OWN(PassedAnswer, answer) = NULL;
+    TRY(memory_alloc(1, sizeof *answer, (void **)&answer));
+    *answer = (PassedAnswer){.all = all, .link = TAKE(link), .tenant = tenant, .place = -1};
+    TRY(memory_copy_text(path, &answer->path));
+    *out = TAKE(answer);
     return NULL;
 }
 
 Error *passed_answer_open(PassedAnswers *answers, HttpClient *owned_link, TenantId tenant,
     const char *path, int64_t *out_next, HttpStream *out_stream) {
-    void *memory;
-    TRY(make_answer(answers, owned_link, tenant, path, &memory));
-    PassedAnswer *answer = memory;
+    PassedAnswer *answer;
+    TRY(make_answer(answers, owned_link, tenant, path, &answer));
     (void)pthread_mutex_lock(&answers->mutex);
     Error *error = add_answer(answers, answer);
     const bool runs = !error;
