@@ -25,7 +25,7 @@ void batch_release(Batch *batch) {
     memory_free(batch);
 }
 
-static bool is_shared(const BatchOptions *options, const char *name) {
+bool batch_options_share(const BatchOptions *options, const char *name) {
     for (size_t i = 0; i < options->shared_count; i++)
         if (strcmp(options->shared[i], name) == 0) return true;
     return false;
@@ -87,7 +87,7 @@ static Error *cut(Batch *batch, const BatchOptions *options) {
     batch->size = options->size ? (int64_t)options->size : 1;
     TRY(check_shared(function, options));
     for (uint32_t i = 0; i < function->parameter_count; i++)
-        if (!is_shared(options, function->parameters[i].name))
+        if (!batch_options_share(options, function->parameters[i].name))
             TRY(add_item_input(batch, i, &first));
     if (first)
         FAIL(INVALID, "function %s: no input is cut into items, so there is nothing to count",

@@ -23,6 +23,9 @@ typedef struct BatchOptions {
     int64_t items_before;
 } BatchOptions;
 
+/* Whether every run gets the input of that name whole. */
+bool batch_options_share(const BatchOptions *options, const char *name);
+
 /* Makes a batch. The leading axis of every input that is not shared is the item axis. If the
  * function's leading dimension is 1, a run has one item; if it is free, options->size, the last run
  * maybe fewer.

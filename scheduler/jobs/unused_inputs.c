@@ -46,12 +46,6 @@ static void end_reading(UnusedInputs *inputs) {
 
 /* ---- what is left ---- */
 
-static bool is_shared(const JobPolicy *policy, const char *name) {
-    for (uint32_t i = 0; i < policy->shared_count; i++)
-        if (strcmp(policy->shared[i], name) == 0) return true;
-    return false;
-}
-
 /* Keeps the items after the first `used` ones; the data are not moved. */
 static Error *cut_front(NamedArray *view, int64_t used, uint64_t *out_bytes) {
     int64_t count = view->shape.rank > 0 ? view->shape.dims[0] : 0;
@@ -95,7 +89,7 @@ static Error *read_bytes(
 
 /* The rest of an array in chunks may be so small that it goes into the bundle's bytes. */
 static Error *cut_array(
-    UnusedInputs *self, const JobPolicy *policy, size_t index, int64_t used, size_t *inout_chunk) {
+    UnusedInputs *self, bool is_shared, size_t index, int64_t used, size_t *inout_chunk) {
     const NamedArray *whole = &self->arrays.items[index];
     NamedArray *view = &self->views[index];
     Cut *cut = &self->cuts[index];
@@ -103,12 +97,13 @@ static Error *cut_array(
     *view = *whole;
     cut->first_chunk = *inout_chunk;
     if (in_chunks) *inout_chunk += chunk_count(whole->size, CHUNK_SIZE);
-    if (!is_shared(policy, view->name)) TRY(cut_front(view, used, &cut->bytes));
+    if (!is_shared) TRY(cut_front(view, used, &cut->bytes));
     if (!in_chunks || view->size > ARRAY_BUNDLE_INLINE_SIZE) return NULL;
     return read_bytes(self, index, cut->bytes, view->size, view->data);
 }
 
 static Error *open_arrays(UnusedInputs *self, const JobPolicy *policy, int64_t used) {
+    const BatchOptions options = job_policy_batch_options(policy);
     size_t size, chunks, chunk = 0;
     void *memory;
     const uint8_t *bytes = stored_content_bytes(self->content, &size);
@@ -118,7 +113,10 @@ static Error *open_arrays(UnusedInputs *self, const JobPolicy *policy, int64_t u
     self->views = memory;
     TRY(memory_alloc(self->arrays.count, sizeof(Cut), &memory));
     self->cuts = memory;
-    for (size_t i = 0; i < self->arrays.count; i++) TRY(cut_array(self, policy, i, used, &chunk));
+    for (size_t i = 0; i < self->arrays.count; i++) {
+        const bool is_shared = batch_options_share(&options, self->arrays.items[i].name);
+        TRY(cut_array(self, is_shared, i, used, &chunk));
+    }
     return NULL;
 }
 

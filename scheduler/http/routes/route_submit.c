@@ -12,7 +12,6 @@
 
 /* Upper bound on seconds: a century. */
 static const double SECONDS_MAX = 100.0 * 365 * 24 * 3600;
-enum { BATCH_MAX = 1 << 20 };
 
 static Error *read_shared(json_object *from, JobPolicy *inout_policy) {
     json_object *list = NULL;
@@ -77,7 +76,7 @@ static Error *read_numbers(json_object *from, Submission *inout_submission) {
     JobPolicy *policy = &inout_submission->policy;
     uint64_t threads = 0;
     TRY(json_body_flag(from, "items", &policy->items));
-    TRY(read_count(from, "batch", BATCH_MAX, &policy->batch));
+    TRY(read_count(from, "batch", BATCH_SIZE_MAX, &policy->batch));
     TRY(read_count(from, "weight", JOB_POLICY_WEIGHT_MAX, &policy->weight));
     TRY(read_count(from, "checkpoint_keep", JOB_POLICY_KEEP_MAX, &policy->checkpoint_keep));
     TRY(read_count(from, "threads", JOB_POLICY_THREADS_MAX, &threads));
