@@ -4,10 +4,11 @@
 #include "store/database/store_internal.h"
 #include "store/accounts/quotas.h"
 
-/* Taken at once where the quota leaves plenty; elsewhere every byte counts. */
+/* An account takes a whole step at once while the quota has plenty of room; near the quota it takes
+ * what it needs. */
 enum { STEP_BYTES = 256 << 10, PLENTY_BYTES = 16 << 20 };
 
-/* What the catalog says of a tenant. */
+/* A tenant's figures in the catalog. */
 typedef struct StoredBytes {
     char name[TENANT_NAME_SIZE];
     uint64_t stored, quota;
@@ -51,13 +52,11 @@ static InFlightTenant **find(InFlightTable *table, TenantId tenant) {
     return at;
 }
 
-static Error *need_tenant(InFlightTable *table, TenantId tenant, InFlightTenant **out) {
-    InFlightTenant **at = find(table, tenant);
-    if (!*at) {
-        TRY(memory_alloc(1, sizeof **at, (void **)at));
-        (*at)->tenant = tenant;
-    }
-    *out = *at;
+static Error *add_tenant(InFlightTable *table, TenantId tenant, InFlightTenant **out) {
+    TRY(memory_alloc(1, sizeof **out, (void **)out));
+    (*out)->tenant = tenant;
+    (*out)->next = table->tenants;
+    table->tenants = *out;
     return NULL;
 }
 
@@ -66,45 +65,35 @@ static uint64_t left_of(uint64_t quota, uint64_t a, uint64_t b) {
     return left > b ? left - b : 0;
 }
 
-/* At least so many more, a step where there is plenty of room. The caller holds the table's mutex.
- */
-static Error *take(
-    InFlightTable *table, const StoredBytes *stored, InFlight *flight, uint64_t bytes) {
-    InFlightTenant *tenant;
-    TRY(need_tenant(table, flight->tenant, &tenant));
-    uint64_t *taken = &tenant->bytes;
-    const uint64_t left = left_of(stored->quota, stored->stored, *taken);
+/* Takes at least `bytes` more. The caller holds the table's mutex. The catalog is read under that
+ * mutex: bytes that leave the table were charged before, so none are missing in both. */
+static Error *take(InFlightTable *table, InFlight *flight, uint64_t bytes) {
+    StoredBytes stored;
+    InFlightTenant *tenant = *find(table, flight->tenant);
+    TRY(read_stored(flight->store, flight->tenant, &stored));
+    const uint64_t taken = tenant ? tenant->bytes : 0;
+    const uint64_t left = left_of(stored.quota, stored.stored, taken);
     if (bytes > left)
         FAIL(EXHAUSTED,
             "tenant %s: its quota store_bytes is %llu, %llu are stored, %llu on their way, and "
             "this would be %llu more",
-            stored->name, (unsigned long long)stored->quota, (unsigned long long)stored->stored,
-            (unsigned long long)*taken, (unsigned long long)bytes);
+            stored.name, (unsigned long long)stored.quota, (unsigned long long)stored.stored,
+            (unsigned long long)taken, (unsigned long long)bytes);
     if (bytes < STEP_BYTES && left >= PLENTY_BYTES) bytes = STEP_BYTES;
-    *taken += bytes;
+    if (!tenant) TRY(add_tenant(table, flight->tenant, &tenant));
+    tenant->bytes += bytes;
     flight->taken += bytes;
     return NULL;
 }
 
-/* A tenant that has nothing on its way any more leaves the list. */
-static void give_back(InFlightTable *table, const InFlight *flight, uint64_t bytes) {
+/* Gives an account's bytes back. A tenant without bytes on their way leaves the list. */
+static void give_back(InFlightTable *table, const InFlight *flight) {
     InFlightTenant **at = find(table, flight->tenant), *found = *at;
-    if (!found) return;
-    found->bytes -= bytes;
-    if (bytes > 0) found->settling -= flight->settling;
+    found->bytes -= flight->taken;
+    found->settling -= flight->settling;
     if (found->bytes > 0) return;
     *at = found->next;
     memory_free(found);
-}
-
-/* The catalog is read under the table's mutex: what leaves the table was charged before, so that
- * nothing is missing in both. */
-static Error *take_more(InFlightTable *table, InFlight *flight, uint64_t bytes) {
-    StoredBytes stored;
-    TRY(read_stored(flight->store, flight->tenant, &stored));
-    Error *error = take(table, &stored, flight, bytes);
-    if (error) give_back(table, flight, 0);
-    return error;
 }
 
 Error *in_flight_add(InFlight *flight, uint64_t bytes) {
@@ -115,7 +104,7 @@ Error *in_flight_add(InFlight *flight, uint64_t bytes) {
     InFlightTable *table = &flight->store->in_flight;
     const uint64_t missing = bytes - (flight->taken - flight->used);
     (void)pthread_mutex_lock(&table->mutex);
-    Error *error = take_more(table, flight, missing);
+    Error *error = take(table, flight, missing);
     (void)pthread_mutex_unlock(&table->mutex);
     if (!error) flight->used += bytes;
     return error;
@@ -134,7 +123,7 @@ void in_flight_end(InFlight *flight) {
     if (flight->taken == 0) return;
     InFlightTable *table = &flight->store->in_flight;
     (void)pthread_mutex_lock(&table->mutex);
-    give_back(table, flight, flight->taken);
+    give_back(table, flight);
     (void)pthread_mutex_unlock(&table->mutex);
     flight->used = flight->taken = flight->settling = 0;
 }
