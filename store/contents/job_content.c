@@ -32,6 +32,24 @@ uint64_t job_content_rows(uint64_t chunks, uint64_t size) {
     return 1 + chunks / CHUNK_LIST_LENGTH_MAX + size / BYTES_OF_A_ROW;
 }
 
+Error *job_content_find_step(Connection *catalog, StatementId statement, int64_t job, int64_t begin,
+    int64_t end, uint64_t rows_max, bool *out_found, int64_t *out_last) {
+    Query OWN_QUERY(query) = query_start(catalog, statement);
+    query_bind_i64(&query, 1, job);
+    query_bind_i64(&query, 2, begin);
+    query_bind_i64(&query, 3, end);
+    for (uint64_t rows = 0; rows < rows_max;) {
+        uint64_t chunks, size;
+        TRY(query_next(&query, out_found));
+        if (!*out_found) return NULL;
+        TRY(query_i64(&query, 0, out_last));
+        TRY(query_size(&query, 1, &chunks));
+        TRY(query_size(&query, 2, &size));
+        rows += job_content_rows(chunks, size);
+    }
+    return NULL;
+}
+
 static Error *pin_chunks(ChunkUpload *upload, JobContent *content) {
     DigestSet OWN_DIGEST_SET(counted) = {0};
     for (size_t i = 0; i < content->chunk_count; i++) {

@@ -18,6 +18,13 @@ MUST_CHECK Error *job_content_insert(Connection *catalog, TenantId tenant, int64
 /* How many rows a content costs a step that copies or deletes it: its own row, those of its lists
  * of chunks, and one for every 64 KiB of its bytes. */
 uint64_t job_content_rows(uint64_t chunks, uint64_t size);
+/* Finds how far one step gets among the outputs with begin <= sequence < end.
+ *
+ * statement: LIST_OUTPUT_SIZES, or LIST_OUTPUT_SIZES_BACK for the last output first.
+ * out_last:  the output in which the step reaches rows_max.
+ * out_found: false when all of the outputs cost less. */
+MUST_CHECK Error *job_content_find_step(Connection *catalog, StatementId statement, int64_t job,
+    int64_t begin, int64_t end, uint64_t rows_max, bool *out_found, int64_t *out_last);
 
 /* SHA-256 of bytes, then each chunk's hash and raw size (u32). */
 MUST_CHECK Error *job_content_digest(

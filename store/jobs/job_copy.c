@@ -59,35 +59,13 @@ static Error *copy_contents(Connection *catalog, JobCopy *copy, JobContentKind k
     return NULL;
 }
 
-/* As many of the outputs that are left as a step may have, by what their rows take. */
-static Error *find_end(Connection *catalog, const JobCopy *copy, int64_t *out_end) {
-    const int64_t last = copy->checkpoint.outputs;
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_OUTPUT_SIZES);
-    query_bind_i64(&query, 1, copy->from.row);
-    query_bind_i64(&query, 2, copy->outputs);
-    query_bind_i64(&query, 3, last);
-    uint64_t rows = 0;
-    *out_end = last;
-    for (;;) {
-        bool found;
-        int64_t sequence;
-        uint64_t chunks, size;
-        TRY(query_next(&query, &found));
-        if (!found) return NULL;
-        TRY(query_i64(&query, 0, &sequence));
-        TRY(query_size(&query, 1, &chunks));
-        TRY(query_size(&query, 2, &size));
-        rows += job_content_rows(chunks, size);
-        if (rows < JOB_COPY_STEP_ROWS) continue;
-        *out_end = sequence + 1;
-        return NULL;
-    }
-}
-
 static Error *copy_outputs(Connection *catalog, JobCopy *copy, uint64_t *out_bytes) {
     uint64_t raw;
-    int64_t end;
-    TRY(find_end(catalog, copy, &end));
+    bool found;
+    int64_t last, end = copy->checkpoint.outputs;
+    TRY(job_content_find_step(catalog, STATEMENT_LIST_OUTPUT_SIZES, copy->from.row, copy->outputs,
+        end, JOB_COPY_STEP_ROWS, &found, &last));
+    if (found) end = last + 1;
     TRY(copy_contents(catalog, copy, JOB_CONTENT_OUTPUT, copy->outputs, end, out_bytes, &raw));
     TRY(tenants_charge_outputs(catalog, copy->job.tenant, raw));
     TRY(tenants_charge(catalog, copy->job.tenant, *out_bytes));
@@ -98,7 +76,7 @@ static Error *copy_outputs(Connection *catalog, JobCopy *copy, uint64_t *out_byt
 
 static Error *copy_beginning(Connection *catalog, JobCopy *copy) {
     const int64_t number = copy->checkpoint.number;
-    uint64_t inputs, checkpoint, raw; /* which nobody asks for */
+    uint64_t inputs, checkpoint, raw; /* raw: unused; only outputs are charged for it */
     TRY(copy_contents(catalog, copy, JOB_CONTENT_INPUTS, 0, 1, &inputs, &raw));
     TRY(copy_contents(
         catalog, copy, JOB_CONTENT_CHECKPOINT, number, number + 1, &checkpoint, &raw));
@@ -141,7 +119,8 @@ Error *job_copy_begin(Connection *catalog, const Job *from, const JobCheckpoint 
     return job_removals_mark(catalog, &copy->job, true);
 }
 
-/* What is marked as removed has its contents yet. */
+/* Checks that the source still has its outputs. A source that was removed meanwhile is not found.
+ */
 static Error *check_source(Connection *catalog, const Job *from) {
     Job now;
     TRY(jobs_read(catalog, from->tenant, from->id, &now));
@@ -160,12 +139,12 @@ static Error *charge_mark(Connection *catalog, const JobCopy *copy, uint64_t byt
     return query_run(&query);
 }
 
-/* The job is as it was before it was marked. */
+/* Removes the mark and gives the new job back the columns that HIDE_JOB cleared. */
 static Error *show(Connection *catalog, const JobCopy *copy) {
     const Job *job = &copy->job;
     int64_t executable;
     TRY(find_executable(catalog, &copy->from, &executable));
-    TRY(tenants_check_resting(catalog, job->tenant)); /* others may have come since */
+    TRY(tenants_check_resting(catalog, job->tenant)); /* other suspended jobs may have come since */
     Query OWN_QUERY(mark) = query_start(catalog, STATEMENT_DELETE_JOB_REMOVAL);
     query_bind_i64(&mark, 1, job->row);
     TRY(query_run(&mark));

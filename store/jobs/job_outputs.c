@@ -84,31 +84,6 @@ Error *job_outputs_add(Connection *catalog, TenantId tenant, JobId job, int64_t 
     return NULL;
 }
 
-/* As many of the last outputs as a step may have, by what their rows take. */
-static Error *find_step_back(Connection *catalog, const Job *job, int64_t *out_begin) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_OUTPUT_SIZES_BACK);
-    query_bind_i64(&query, 1, job->row);
-    query_bind_i64(&query, 2, job->outputs_visible);
-    query_bind_i64(&query, 3, job->output_count);
-    *out_begin = job->outputs_visible;
-    for (uint64_t rows = 0; rows < JOB_OUTPUTS_STEP_ROWS;) {
-        bool found;
-        int64_t sequence;
-        uint64_t chunks, size;
-        TRY(query_next(&query, &found));
-        if (!found) {
-            *out_begin = job->outputs_visible;
-            return NULL;
-        }
-        TRY(query_i64(&query, 0, &sequence));
-        TRY(query_size(&query, 1, &chunks));
-        TRY(query_size(&query, 2, &size));
-        rows += job_content_rows(chunks, size);
-        *out_begin = sequence;
-    }
-    return NULL;
-}
-
 Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job, bool *out_done) {
     Job row;
     int64_t begin;
@@ -120,7 +95,9 @@ Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job, bool 
     if (*out_done) return NULL;
     TRY(job_checkpoints_find(catalog, row.row, 0, &found, &checkpoint));
     row.items_done = found ? checkpoint.items_done : 0;
-    TRY(find_step_back(catalog, &row, &begin));
+    TRY(job_content_find_step(catalog, STATEMENT_LIST_OUTPUT_SIZES_BACK, row.row,
+        row.outputs_visible, row.output_count, JOB_OUTPUTS_STEP_ROWS, &found, &begin));
+    if (!found) begin = row.outputs_visible;
     TRY(job_content_delete(
         catalog, row.row, JOB_CONTENT_OUTPUT, begin, row.output_count, &bytes, &raw));
     row.output_count = begin;
