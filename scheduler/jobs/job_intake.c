@@ -65,8 +65,8 @@ static Error *make_batch(Intake *intake, ArrayList *inout_arrays, Batch **out_ba
     return batch_create(intake->outline, intake->job->function, inout_arrays, &options, out_batch);
 }
 
-/* A few bytes of a file may say that there are as many items as one likes, where an item has no
- * element: each of them is a run and a row all the same. */
+/* Bounds the items of a batch job by the bytes of its inputs. Where an item has no element, a few
+ * bytes of a file may claim any number of items, and each item is still a run and a row. */
 static Error *check_item_count(const Intake *intake) {
     const uint64_t bytes = intake->arrays.file.bytes;
     const Submission *job = intake->job;

@@ -292,7 +292,7 @@ static Error *change_bytes(
     return query_run(&query);
 }
 
-/* query: of an exceeded quota; a row says so. */
+/* Fails when the query has a row, which describes the exceeded quota. */
 static Error *check_exceeded(Query *query, QuotaId quota) {
     bool row;
     char name[TENANT_NAME_SIZE];
@@ -314,7 +314,7 @@ static Error *check_quota(
     return check_exceeded(&query, quota);
 }
 
-/* With what is on its way (in_flight.h), which lies on the disk, too. */
+/* Counts the bytes on their way (in_flight.h) as well, since they are on the disk, too. */
 static Error *check_store_quota(Connection *catalog, TenantId tenant) {
     const uint64_t bytes = in_flight_unsettled_bytes(catalog->store, tenant);
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_ROOM);

@@ -107,7 +107,8 @@ void chunk_upload_keep(ChunkUpload *upload) {
     in_flight_end(&upload->charge); /* the rows are charged for it */
 }
 
-/* What it brought for nothing would be charged to nobody until the next gc. */
+/* Deletes the new chunks of an upload that was not kept: until the next gc they would be on the
+ * disk without being charged to a tenant. */
 static void drop_brought(ChunkUpload *upload) {
     if (!upload->kept && upload->brought.size > 0)
         error_free(chunk_drop(upload->store, upload->tenant, (const Digest *)upload->brought.data,

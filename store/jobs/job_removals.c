@@ -47,14 +47,14 @@ typedef struct DoomedContent {
     int64_t checkpoints; /* 1: it is one */
 } DoomedContent;
 
-/* What is damaged goes as well: fsck counts anew. */
+/* Reads a damaged size as 0: damaged rows are deleted, too, and fsck counts anew. */
 static uint64_t read_size(const Query *query, int column) {
     const int64_t size = query_any_i64(query, column, 0);
     return size > 0 && size < INT64_MAX / REMOVAL_STEP_ROWS ? (uint64_t)size : 0;
 }
 
-/* Collected first: deleting under a running list lets SQLite skip rows. Always one, if there is
- * any: a content may cost more than the budget. */
+/* Collects contents first, as deleting under a running list lets SQLite skip rows. Lists at least
+ * one content if any is left, even if that one costs more than the budget. */
 static Error *list_contents(Connection *catalog, int64_t job, uint64_t *inout_rows,
     DoomedContent out[REMOVAL_STEP_ROWS], size_t *out_count) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_DOOMED_CONTENTS);

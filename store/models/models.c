@@ -228,7 +228,7 @@ static Error *put_alias(
     return query_run(&query);
 }
 
-/* Refuses growth only: an alias that names the version already is no more than before. */
+/* Refuses only growth: an alias that names the version already adds none to it. */
 Error *models_write_alias(
     Connection *catalog, TenantId tenant, int64_t model, const char *alias, int64_t version) {
     int64_t before, after;

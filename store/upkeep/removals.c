@@ -11,7 +11,8 @@ enum { STEP_ROWS_FULL = 16 };
 
 typedef struct Removed {
     StatementId find;
-    bool (*is_new)(const Store *store, int64_t row); /* marked while it is made; NULL: none is */
+    /* Whether a marked row is still being made; NULL: rows are only marked to be removed. */
+    bool (*is_new)(const Store *store, int64_t row);
     Error *(*step)(Connection *catalog, int64_t row, uint64_t *inout_rows);
 } Removed;
 
@@ -35,9 +36,8 @@ static Error *run_step(
     return transaction_commit(&transaction);
 }
 
-/* A job that is still being made is left alone. A row that cannot be deleted does not keep those
- * behind it. inout_error: what the first one says.
- */
+/* Leaves alone a job that is still being made. A damaged row does not keep the rows behind it from
+ * being deleted. inout_error: the error of the first damaged row. */
 static Error *run_all(
     Store *store, const Removed *removed, const atomic_bool *stop, Error **inout_error) {
     uint64_t rows = REMOVAL_STEP_ROWS;
