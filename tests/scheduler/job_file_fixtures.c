@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/file.h"
-
 #include "serialize/arrays/array_bundle.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 const char *job_file_path(const ControlFixture *fixture, const char *name) {
     static char path[192];
@@ -14,16 +14,7 @@ const char *job_file_path(const ControlFixture *fixture, const char *name) {
 
 Error *job_file_pull(HttpStream *stream, const char *path) {
     ByteWriter OWN_BYTES(file) = {0};
-    HttpStreamState at = HTTP_STREAM_MORE;
-    Error *error = NULL;
-    while (!error && at == HTTP_STREAM_MORE) {
-        ByteWriter OWN_BYTES(piece) = {0};
-        error = stream->pull(stream->self, &piece, &at);
-        byte_write_bytes(&file, piece.data, piece.size);
-    }
-    stream->close(stream->self);
-    *stream = (HttpStream){.pull = NULL};
-    TRY(error);
+    TRY(stream_pull(stream, NULL, &file));
     return file_write_atomic(path, file.data, file.size);
 }
 

@@ -86,16 +86,3 @@ void service_fixture_wait(ServiceFixture *fixture, const char *state, JobsApiJob
     }
     fail_msg("the job is %s, not %s", inout_job->state, state);
 }
-
-Error *service_fixture_pull(HttpStream *stream, ByteWriter *out) {
-    HttpStreamState state = HTTP_STREAM_MORE;
-    Error *error = NULL;
-    while (!error && state == HTTP_STREAM_MORE) {
-        ByteWriter OWN_BYTES(piece) = {0};
-        error = stream->pull(stream->self, &piece, &state);
-        byte_write_bytes(out, piece.data, piece.size);
-    }
-    stream->close(stream->self);
-    *stream = (HttpStream){0};
-    return error;
-}

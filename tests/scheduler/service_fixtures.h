@@ -18,7 +18,5 @@ void service_fixture_deinit(ServiceFixture *fixture);
 void service_fixture_inputs(int64_t rows, ByteWriter *out);
 Error *service_fixture_submit(
     ServiceFixture *fixture, const char *function, int64_t rows, bool items, JobsApiJob *out_job);
-/* All that the stream says; closes it. */
-Error *service_fixture_pull(HttpStream *stream, ByteWriter *out);
 /* Until the job is in that state. */
 void service_fixture_wait(ServiceFixture *fixture, const char *state, JobsApiJob *inout_job);

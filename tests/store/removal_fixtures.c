@@ -24,29 +24,21 @@ void commit_unwatch(const CommitWatch *watch) {
 }
 
 JobId fixture_large_job(const TestHome *home) {
-    char sql[1600];
+    char sql[400];
     OWN(Store, store) = fixture_open(home);
     JobId id = fixture_submit(store, TENANT_DEFAULT);
     expect_ok(fixture_end(
         jobs_transition(fixture_begin(store), TENANT_DEFAULT, id, JOB_STATE_SUCCEEDED, NULL)));
     int64_t row = fixture_get(store, TENANT_DEFAULT, id).row;
     store_close(TAKE(store));
+    fixture_make_outputs(home, row, LARGE_JOB_OUTPUTS, LARGE_JOB_OUTPUTS);
     (void)snprintf(sql, sizeof sql,
-        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
-        " INSERT INTO contents (job, kind, sequence, created, bytes_raw, bytes_stored,"
-        " chunk_count, digest, bytes) SELECT %lld, 2, i, 0, 10, 10, 0,"
-        " x'1f825aa2f0020ef7cf91dfa30da4668d791c5d4824fc8e41354b89ec05795ab3',"
-        " x'00010203040506070809' FROM n;"
         "WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
         " INSERT INTO job_events SELECT %lld, i, 3, 0, 3, 0, 0, '' FROM n;"
-        "UPDATE jobs SET output_count = %d, outputs_visible = %d, event_count = %d,"
-        " bytes_stored = bytes_stored + %d WHERE id = %lld;"
-        "UPDATE tenants SET bytes_stored = bytes_stored + %d + %d,"
-        " output_bytes = output_bytes + %d WHERE id = 1",
-        LARGE_JOB_OUTPUTS - 1, (long long)row, LARGE_JOB_EVENTS, (long long)row, LARGE_JOB_OUTPUTS,
-        LARGE_JOB_OUTPUTS, LARGE_JOB_EVENTS, 10 * LARGE_JOB_OUTPUTS, (long long)row,
-        10 * LARGE_JOB_OUTPUTS, ROW_COST_EVENT * (LARGE_JOB_EVENTS - JOB_EVENTS_PAID),
-        10 * LARGE_JOB_OUTPUTS);
+        "UPDATE jobs SET event_count = %d WHERE id = %lld;"
+        "UPDATE tenants SET bytes_stored = bytes_stored + %d WHERE id = 1",
+        LARGE_JOB_EVENTS, (long long)row, LARGE_JOB_EVENTS, (long long)row,
+        ROW_COST_EVENT * (LARGE_JOB_EVENTS - JOB_EVENTS_PAID));
     fixture_run_sql(home, "catalog.db", sql);
     return id;
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "scheduler/node/model_loader.h"
 #include "tests/scheduler/http_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 static void import(TestServer *server, ModelVersion *out) {
     char file[192];
@@ -15,12 +16,6 @@ static void import(TestServer *server, ModelVersion *out) {
     assert_ok(container_open_path(CONTAINER_EXECUTABLE, file, &container));
     assert_ok(model_loader_import(
         server->store, server->alice, NULL, "m", container, "m", NULL, 0, out, &executable));
-}
-
-static void pull(HttpStream *stream, ByteWriter *out) {
-    for (HttpStreamState at = HTTP_STREAM_MORE; at == HTTP_STREAM_MORE;)
-        assert_ok(stream->pull(stream->self, out, &at));
-    stream->close(stream->self);
 }
 
 /* The answer has the executable that the exported file has. */
@@ -38,7 +33,7 @@ static void test_model_answer_is_the_exported_file(void **state) {
     import(&server, &version);
     assert_ok(model_answer_open(server.store, server.alice, &version.executable, &stream));
     assert_true(stream.held > 0);
-    pull(&stream, &answer);
+    assert_ok(stream_pull(&stream, NULL, &answer));
     (void)snprintf(path, sizeof path, "%s/out.lvx", server.folder);
     assert_ok(
         model_loader_export(server.store, server.alice, NULL, &version.executable, path, &bytes));

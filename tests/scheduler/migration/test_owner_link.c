@@ -6,7 +6,7 @@
 #include "scheduler/migration/owner_link.h"
 #include "serialize/arrays/npz.h"
 #include "tests/scheduler/migration_fixtures.h"
-#include "tests/scheduler/passed_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 static HttpClient *open_link(const MigrationNode *node) {
     HttpClient *client;
@@ -46,7 +46,7 @@ static void test_owner_link_asks_about_jobs_and_fetches_outputs(void **state) {
     assert_ok(
         owner_link_open_outputs(passed, open_link(east), TENANT_DEFAULT, id, 0, 1, &next, &stream));
     assert_int_equal(next, 2);
-    assert_ok(passed_pull(&stream, NULL, &bytes));
+    assert_ok(stream_pull(&stream, NULL, &bytes));
     assert_ok(npz_read(bytes.data, bytes.size, UINT64_MAX, &arrays));
     assert_int_equal(arrays.items[0].shape.dims[0], 1);
     assert_fails(NOT_FOUND, owner_link_get(link, (JobId){id.node, 99}, 0, &there));

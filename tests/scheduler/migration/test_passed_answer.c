@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/scheduler/passed_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 #include "tests/support/test_support.h"
 
 enum {
@@ -127,7 +127,7 @@ static void test_passed_answer_is_what_the_other_node_sends(void **state) {
     assert_ok(ask(answers, &sender, 1, &next, &stream));
     assert_int_equal(next, 42);
     assert_true(stream.held >= PIECE_MAX);
-    assert_ok(passed_pull(&stream, &pulls, &bytes));
+    assert_ok(stream_pull(&stream, &pulls, &bytes));
     assert_true(pulls >= ANSWER_BYTES / PIECE_MAX);
     assert_int_equal(bytes.size, ANSWER_BYTES);
     size_t same = 0;
@@ -146,7 +146,7 @@ static void test_passed_answer_fails_where_the_other_node_does(void **state) {
     assert_ok(passed_answers_create(&answers));
     sender_start(&sender, HEAD("200 OK", "8388608"), ANSWER_BYTES - 1, false);
     assert_ok(ask(answers, &sender, 1, &next, &stream));
-    assert_fails(UNREACHABLE, passed_pull(&stream, NULL, &bytes));
+    assert_fails(UNREACHABLE, stream_pull(&stream, NULL, &bytes));
     sender_stop(&sender);
     assert_fails(UNREACHABLE, ask(answers, &sender, 1, &next, &stream));
     sender_start(&sender, HEAD("404 Not Found", "8"), 8, false);
@@ -157,7 +157,7 @@ static void test_passed_answer_fails_where_the_other_node_does(void **state) {
     assert_ok(ask(answers, &sender, 1, &next, &stream));
     byte_writer_deinit(&bytes);
     bytes = (ByteWriter){0};
-    assert_ok(passed_pull(&stream, NULL, &bytes));
+    assert_ok(stream_pull(&stream, NULL, &bytes));
     assert_int_equal(bytes.size, 0);
     assert_int_equal(next, 42);
     sender_stop(&sender);

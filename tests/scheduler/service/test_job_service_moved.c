@@ -6,7 +6,7 @@
 #include "serialize/arrays/npz.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/migration_fixtures.h"
-#include "tests/scheduler/passed_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 enum { ROWS = 3 };
 static const Caller user = {.tenant = TENANT_DEFAULT, .role = CALLER_USER};
@@ -65,7 +65,7 @@ static void test_job_service_asks_where_a_job_is_now(void **state) {
     assert_ok(west.class_->outputs(west.self, &user, name, 0, &stream, &outputs));
     assert_int_equal(outputs.next, ROWS);
     assert_int_equal(outputs.count, ROWS);
-    assert_ok(passed_pull(&stream, NULL, &bytes));
+    assert_ok(stream_pull(&stream, NULL, &bytes));
     assert_ok(npz_read(bytes.data, bytes.size, UINT64_MAX, &arrays));
     assert_int_equal(arrays.count, 1);
     assert_string_equal(arrays.items[0].name, "y");

@@ -1,5 +1,6 @@
 #include "serialize/arrays/npz.h"
 #include "tests/scheduler/service_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 static void read_outputs(ServiceFixture *fixture, const char *job, int64_t since,
     JobsApiOutputs *out, ArrayList *out_arrays) {
@@ -7,7 +8,7 @@ static void read_outputs(ServiceFixture *fixture, const char *job, int64_t since
     HttpStream stream = {0};
     assert_ok(
         fixture->api.class_->outputs(fixture->api.self, &fixture->user, job, since, &stream, out));
-    assert_ok(service_fixture_pull(&stream, &file));
+    assert_ok(stream_pull(&stream, NULL, &file));
     assert_ok(npz_read(file.data, file.size, 1 << 20, out_arrays));
 }
 

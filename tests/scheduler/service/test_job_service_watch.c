@@ -2,21 +2,13 @@
 #include <string.h>
 
 #include "tests/scheduler/service_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 static void wake(void *self) { (void)sem_post(self); }
 
-/* Everything up to the end, pulled whenever the service says that there is news. */
+/* Reads all of a stream as a text. */
 static void pull_all(HttpStream *stream, ByteWriter *out) {
-    sem_t news;
-    HttpStreamState stream_state = HTTP_STREAM_MORE;
-    (void)sem_init(&news, 0, 0);
-    stream->start(stream->self, (HttpWaker){wake, &news});
-    while (stream_state != HTTP_STREAM_END) {
-        assert_ok(stream->pull(stream->self, out, &stream_state));
-        if (stream_state == HTTP_STREAM_WAIT) (void)sem_wait(&news);
-    }
-    stream->close(stream->self);
-    (void)sem_destroy(&news);
+    assert_ok(stream_pull(stream, NULL, out));
     byte_write_u8(out, 0);
     assert_ok(byte_writer_check(out));
 }

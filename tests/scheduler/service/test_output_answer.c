@@ -2,6 +2,7 @@
 
 #include "serialize/arrays/npz.h"
 #include "tests/scheduler/service_fixtures.h"
+#include "tests/scheduler/stream_fixtures.h"
 
 typedef struct Bench {
     ServiceFixture fixture;
@@ -28,7 +29,7 @@ static JobsApiOutputs read_answer(
     ByteWriter OWN_BYTES(file) = {0};
     assert_ok(output_answer_open(
         bench->fixture.node.store, &bench->job, since, &limits, &stream, &outputs));
-    assert_ok(service_fixture_pull(&stream, &file));
+    assert_ok(stream_pull(&stream, NULL, &file));
     assert_ok(npz_read(file.data, file.size, 1 << 26, out));
     return outputs;
 }
@@ -105,7 +106,7 @@ static void test_output_answer_fails_when_the_job_goes(void **state) {
     assert_ok(output_answer_open(
         bench.fixture.node.store, &bench.job, 0, &output_answer_limits, &stream, &outputs));
     assert_ok(catalog_run(bench.fixture.node.catalog, remove_it, &bench.job));
-    assert_fails(NOT_FOUND, service_fixture_pull(&stream, &file));
+    assert_fails(NOT_FOUND, stream_pull(&stream, NULL, &file));
 }
 
 int test_output_answer(void) {
