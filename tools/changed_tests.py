@@ -1,9 +1,11 @@
 """changed_tests.py: which tests a change can break, for tools/test --changed.
 
-A changed file is one that differs from where the branch left main, committed or not. It breaks first the tests of its own
-folder (direct): those programs that have it, or a file of the same folder below tests/, among their sources, as meson tells.
-Folders that stand above may break too; of them the quick tests run (above). What would take longer than BUDGET_S in all is
-left out, the dearest first, and named: tools/test runs it.
+A changed file is one that differs from where the branch left main, committed or not. Two groups of tests can break:
+
+  direct  the programs that are compiled from the file or from tests of its folder, as meson's build files say
+  above   the programs of the folders that can include the file's folder; only the quick ones run
+
+Tests that would take longer than BUDGET_S together are left out, the longest first, and named; tools/test runs them.
 """
 import os
 import re
@@ -15,25 +17,26 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tools", "check"))
 
 import check_layers  # noqa: E402
+from c_source import SOURCE_ENDINGS, find_files  # noqa: E402
 
 DOCUMENTS = (".md", "LICENSE", ".gitignore", ".clang-format", ".clang-tidy")
-CODE = (".c", ".h", ".def", ".cu", ".cuh", ".sql", ".proto", ".build", "meson_options.txt")
+CODE = (*SOURCE_ENDINGS, ".sql", ".proto", ".build", "meson_options.txt")
 END_TO_END = "tests/end_to_end"
-# Data of tests: what reads it.
+# Data of tests: path prefix, the meson tests that read it, the end-to-end tests that read it.
 READERS = (("tests/golden/", ("compiler",), ()), ("tests/programs/", ("vm",), ()), ("tests/fuzz/", ("fuzz_",), ()),
            ("tests/models/", (), ("models/test_models.py",)), ("tests/onnx_suite/", (), ("models/test_onnx_suite.py",)),
            ("tests/random_models/", (), ("models/test_random_models.py",)),
            ("examples/minilm/", (), ("models/test_minilm_example.py",)))
-# Code: tests that look at it from outside.
+# Code: path prefix, and tests of other folders that run it.
 BESIDE = (("kernels/", ("conformance",), ()), ("tools/", (), ("commands/test_usage.py",)),
           ("scheduler/", (), ("service/test_daemon.py",)), ("store/", (), ("commands/test_store.py",)),
           ("compiler/", (), ("models/test_models.py",)), ("scheduler/migration/", (), ("nodes/test_nodes.py",)))
-# Seconds of one processor, rounded up, where they are more than QUICK_S; the others are quick.
+# How many seconds of one processor a test takes, if more than QUICK_S. A test without a row is quick.
 QUICK_S = 5
 SECONDS = {"kernels": 12, "cuda": 15, "looks at the stop": 130, "conformance": 25, "conformance with SSE41": 25,
            "conformance with AVX2": 25, "conformance of cuda": 36, "store": 23, "control": 29, "jobs": 19, "http": 11,
            "migration": 60}
-BUDGET_S = 240  # of all processors together: two minutes on two, which leaves one for building
+BUDGET_S = 120 * (os.cpu_count() or 1)  # two minutes of each processor, which leaves one of the three for building
 
 
 @dataclass
@@ -75,7 +78,7 @@ def above(folder):
 
 
 def direct_targets(path, sources, programs):
-    """Tests' programs that have the file itself among their sources, or tests of its folder, or of the next one around."""
+    """The test programs that are compiled from the file; else from tests of its folder; else of the nearest folder around it."""
     sources = {target: paths for target, paths in sources.items() if target in programs}
     own = {target for target, paths in sources.items() if path in paths and any(p.startswith("tests/") for p in paths)}
     if own:
@@ -97,19 +100,17 @@ def _tests_of(targets, tests):
 
 
 def _end_to_end_of(path, root):
-    """A file of end-to-end tests; of what they share, the files that import it."""
+    """The end-to-end tests of a changed file: itself if it has tests, else the files of tests that import it."""
     name = os.path.basename(path)
     if name.startswith("test_"):
         return {path}
     importer = re.compile(rf"^(from|import) {re.escape(name.removesuffix('.py'))}\b", re.MULTILINE)
     found = set()
-    for folder, _, files in os.walk(os.path.join(root, END_TO_END)):
-        for file in files:
-            if not (file.startswith("test_") and file.endswith(".py")):
-                continue
-            with open(os.path.join(folder, file), encoding="utf-8") as script:
+    for file in find_files(os.path.join(root, END_TO_END), (".py",)):
+        if os.path.basename(file).startswith("test_"):
+            with open(os.path.join(root, END_TO_END, file), encoding="utf-8") as script:
                 if importer.search(script.read()):
-                    found.add(os.path.relpath(script.name, root))
+                    found.add(f"{END_TO_END}/{file}")
     return found
 
 

@@ -22,8 +22,8 @@ import changed_tests
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, ".cache", "test-logs")
 MEMORY_FOLDER_MIN = 4 << 30  # bytes
-# Tests wait for disks, processes and clocks: one more than there are processors keeps these busy. Two lanes of parts side by
-# side have as many each as keep them busy together, also while the last test of one part runs alone.
+# How many tests run at a time. Tests wait for disks, processes and clocks, so one more than there are processors keeps the
+# processors busy. While two lanes run side by side, each lane runs TESTERS_BESIDE at a time.
 TESTERS = (os.cpu_count() or 1) + 1
 TESTERS_BESIDE = (os.cpu_count() or 1) // 2 + 1
 TESTERS_MAX = 4  # each has daemons and models of its own in memory
@@ -54,7 +54,8 @@ SANITIZERS = {
 }
 # It measures times against limits, so no other test runs beside it.
 LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
-# Parts that run side by side: each lane's in this order, with a build of its own. What is in no lane runs alone, behind them.
+# Lanes run side by side; the parts of a lane run one after the other. No two lanes use the same build. A part that is in no
+# lane runs alone, after the lanes.
 LANES = (("plain", "end_to_end"), ("asan", "tsan", "hostile"))
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
@@ -107,11 +108,10 @@ def introspect(folder, what):
                                      text=True).stdout)
 
 
-def files_of(folder, identities):
-    """What ninja calls the targets."""
+def files_of(folder, targets, identities):
+    """The names by which ninja builds those of the folder's targets that have these identities."""
     build_folder = os.path.join(ROOT, folder)
-    return [os.path.relpath(name, build_folder) for target in introspect(folder, "--targets") if target["id"] in identities
-            for name in target["filename"]]
+    return [os.path.relpath(name, build_folder) for target in targets if target["id"] in identities for name in target["filename"]]
 
 
 def needed_targets(part):
@@ -119,8 +119,9 @@ def needed_targets(part):
     folder, _, _, options = BUILDS[part]
     if "--suite" not in options:
         return []
-    return files_of(folder, {identity for test in introspect(folder, "--tests") for identity in test["depends"]
-                             if any(suite.split(":")[-1] in THREAD_SUITES for suite in test["suite"])})
+    return files_of(folder, introspect(folder, "--targets"),
+                    {identity for test in introspect(folder, "--tests") for identity in test["depends"]
+                     if any(suite.split(":")[-1] in THREAD_SUITES for suite in test["suite"])})
 
 
 def configure(part):
@@ -234,12 +235,7 @@ def test_end_to_end(part, count, targets, testers=TESTERS):
 def run_changed(count):
     paths = changed_tests.changed_files()
     say(f"changed: {len(paths)} files")
-    status, log = configure("plain")
-    if status == 0:  # the build files may have changed
-        status, log = run_logged("plain-setup", ["ninja", "-C", BUILDS["plain"][0], "build.ninja"])
-    if status != 0:
-        show_end(log)
-        count.add(f"plain: setup ({log})", False)
+    if not build("plain", count, ["build.ninja"]):  # the build files may have changed
         return
     folder = BUILDS["plain"][0]
     tests, targets = introspect(folder, "--tests"), introspect(folder, "--targets")
@@ -248,7 +244,7 @@ def run_changed(count):
         say(f"left out, takes too long: {name}; 'tools/test' runs it")
     needed = {target for test in tests if test["name"] in chosen.tests for target in test["depends"]}
     needed |= {target for target, sources in changed_tests.own_sources(targets).items() if sources & set(paths)}
-    files = files_of(folder, needed) + (["tools/layover"] if chosen.end_to_end else [])
+    files = files_of(folder, targets, needed) + (["tools/layover"] if chosen.end_to_end else [])
     if files and not build("plain", count, files):
         return
     test_meson("plain", count, chosen.tests)
