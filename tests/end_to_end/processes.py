@@ -1,10 +1,10 @@
-"""The processes that a daemon or a run starts: which there are, and whether they are gone."""
+"""The processes that a daemon or a run starts, whether they have ended, and waiting for a condition."""
 import os
 import time
 
 
 def children(pid, word="worker"):
-    """Processes that it started with this word on their command line."""
+    """The process ids of pid's children that have this word on their command line."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -20,7 +20,7 @@ def children(pid, word="worker"):
 
 
 def is_gone(pid):
-    """Not there, or only its entry until somebody waits for it."""
+    """Whether the process has ended; its parent may not have waited for it yet."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rsplit(")", 1)[1].split()[0] in "ZX"
@@ -29,8 +29,9 @@ def is_gone(pid):
 
 
 def until(wanted, seconds=30):
+    """Calls wanted() until the answer is true; returns that answer."""
     end = time.monotonic() + seconds
     while not (found := wanted()):
-        assert time.monotonic() < end, "it did not come about"
+        assert time.monotonic() < end, f"not true after {seconds} s"
         time.sleep(0.01)
     return found

@@ -3,7 +3,6 @@ import os
 import resource
 import signal
 import stat
-import time
 
 import numpy as np
 import onnx
@@ -71,9 +70,7 @@ def test_a_registered_model_is_prepared(stocked, tmp_path):
         stocked.call("export", "m", tmp_path / "m.lvx")
         assert files(stocked) == []
         stocked.call("register", "m", tmp_path / "m.onnx")
-        deadline = time.monotonic() + 60
-        while not any(name.endswith(".lvw") for name in files(stocked)) and time.monotonic() < deadline:
-            time.sleep(0.02)  # one of another name is being written
+        until(lambda: any(name.endswith(".lvw") for name in files(stocked)), 60)  # one of another name is being written
         ask(daemon)
         found = counts(daemon)
         assert (found["hits"], found["damaged"]) == (1, 0)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from daemon import Daemon, Refused
 from harness import FORBIDDEN, NOT_FOUND, REFUSED, USAGE, Home, load, write_npz
+from processes import until
 
 CUT_S = 30  # heads are cut after 10 s
 IDLE = 1000
@@ -298,10 +299,7 @@ def test_a_client_that_vanishes_while_it_watches(served):
     assert streams() == 50
     for connection in watchers:
         connection.close()
-    end = time.monotonic() + 10
-    while streams() > 0:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: streams() == 0, 10)
     assert served.job(job)["state"] == "running"
     assert served.change(job, "cancel")["state"] == "cancelled"
 

@@ -1,11 +1,11 @@
 """A daemon's event log: its decisions, taken again by the simulator, are the same."""
 import os
-import time
 
 import numpy as np
 import pytest
 from daemon import Daemon, Refused
 from harness import DONE, FORBIDDEN, REFUSED, USAGE
+from processes import until
 
 IMAGES = np.random.default_rng(3).standard_normal((12, 784), dtype=np.float32)
 PROMPT = {"input_ids": np.array([[5, 3, 9]], dtype=np.int64), "max_new_tokens": np.array(120, dtype=np.int64)}
@@ -71,10 +71,7 @@ def test_the_log_of_a_killed_daemon_ends_with_its_last_whole_record(served, tmp_
     daemon = Daemon(served, *DEVICES, "--event-log", log)
     daemon.start()
     give_work(daemon)
-    end = time.monotonic() + 60
-    while os.path.getsize(log) < 1000:  # it is written once a second
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: os.path.getsize(log) >= 1000, 60)  # the log is written once a second
     daemon.kill()
     found = replay(served, log)
     assert not found["complete"] and found["events"] > 20

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from daemon import Daemon, Refused
 from harness import DONE, FORBIDDEN, SMALL_MODELS, SUSPENDED, load
+from processes import until
 
 IMAGES = np.random.default_rng(3).standard_normal((12, 784), dtype=np.float32)
 PROMPT = {"input_ids": np.array([[5, 3, 9]], dtype=np.int64), "max_new_tokens": np.array(200, dtype=np.int64)}
@@ -104,10 +105,7 @@ def test_device_seconds_per_hour(endless, models):
     with Daemon(served, "--grace", "30") as daemon:
         set_quota(served, "device_seconds_per_hour", 1)
         jobs = [daemon.submit("endless", arrays) for _ in range(2)]
-        end = time.monotonic() + 60
-        while used(served, "device_seconds_per_hour") < 1:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: used(served, "device_seconds_per_hour") >= 1, 60)
         late = daemon.submit("mlp", {"x": IMAGES})
         time.sleep(0.5)
         at_the_limit = used(served, "device_seconds_per_hour")

@@ -1,11 +1,11 @@
 """What a daemon does by itself: finished jobs go after their tenant's retention, leftovers of a crash are removed."""
 import os
-import time
 
 import numpy as np
 import pytest
 from daemon import Daemon, Refused
 from harness import DONE, USAGE
+from processes import until
 
 IMAGES = np.random.default_rng(3).standard_normal((12, 784), dtype=np.float32)
 
@@ -25,11 +25,8 @@ def test_finished_jobs_go_after_their_tenants_retention(served):
         assert "finished jobs stay 0 s" in served.call("tenant", "list", as_json=False).out
         served.refuses("tenant", "set", "default", "--retention", -1, code=USAGE, words=["retention"])
         assert daemon.end() == DONE
-    with Daemon(served) as daemon:  # its first turn comes at once
-        end = time.monotonic() + 60
-        while daemon.request("GET", "/v1/jobs").strip():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+    with Daemon(served) as daemon:
+        until(lambda: not daemon.request("GET", "/v1/jobs").strip(), 60)  # the first turn of housekeeping comes at once
         with pytest.raises(Refused) as refused:
             daemon.job(job)
         assert refused.value.status == 404

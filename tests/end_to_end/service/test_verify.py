@@ -3,12 +3,12 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 
 import numpy as np
 import pytest
 from daemon import Daemon
 from harness import DONE, FORBIDDEN, INTERRUPTED, NOT_FOUND, SMALL_MODELS, load
+from processes import until
 
 ITEMS = 40
 SLOW = "sim:0,speed=0.01"
@@ -117,7 +117,7 @@ def test_an_interrupted_client_takes_the_replay_along(served):
     with Daemon(served, "--device", "sim:0,speed=0.00002", "--device", "cpu") as daemon:
         job = slow_replay(daemon)
         client = subprocess.Popen(served.command("verify", job), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wait_for(lambda: len(daemon.lines("/v1/jobs")) == 2)
+        until(lambda: len(daemon.lines("/v1/jobs")) == 2, 120)
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=60)
         assert client.returncode == INTERRUPTED
@@ -133,7 +133,7 @@ def test_a_killed_daemon_goes_on_with_the_replay_and_records_what_it_found(serve
         daemon.kill()
         daemon.start()
         assert {line["job"] for line in daemon.lines("/v1/jobs")} == {job, replay}
-        wait_for(lambda: daemon.change(replay, "verification")["state"] == "equal")
+        until(lambda: daemon.change(replay, "verification")["state"] == "equal", 120)
         assert only(daemon, job)
         assert events(daemon, job, "came out the same again")
 
@@ -145,10 +145,3 @@ def slow_replay(daemon):
     daemon.change(job, "resume", device="cpu")
     daemon.finished(job)
     return job
-
-
-def wait_for(wanted, seconds=120):
-    end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.02)
