@@ -40,6 +40,11 @@ def style(path, text):
     return [(line, what) for _, line, what in found if "has no tests" not in what]
 
 
+def documents(root):
+    paths = check_style.find_files(root, "")
+    return check_documents.check_documents(root, paths, check_style.read_texts(root, paths))
+
+
 class Layers(unittest.TestCase):
     def test_upward_includes_are_found(self):
         header = {"vm/instruction/frame.h": ""}
@@ -202,7 +207,7 @@ class Style(unittest.TestCase):
     def test_documents_name_what_is_there(self):
         def names(text):
             tree = Tree(**{"docs/a.md": text, "vm/code/run.h": "#pragma once\n/* run_it runs. */\n", "README.md": "# Top\n"})
-            return [what for _, _, what in tree.problems(check_documents.check_documents)]
+            return [what for _, _, what in tree.problems(documents)]
         self.assertEqual(names("`run.h`, `code/run.h`, `vm/code/run.h`, `vm/code/`, `run`, `run_it`, `model.onnx`\n"), [])
         self.assertIn("not in the tree", names("`walk.h`\n")[0])
         self.assertIn("elsewhere", names("`vm/run.h`\n")[0])
@@ -214,14 +219,14 @@ class Style(unittest.TestCase):
         def words(row):
             header = {"vm/code/run.h": "#pragma once\n/* A run is in_doubt. */\n"}
             tree = Tree(**{"docs/architecture.md": f"| walk | x | `run.h` |\n## Words\n{row}\n", **header})
-            return [what for _, _, what in tree.problems(check_documents.check_documents)]
+            return [what for _, _, what in tree.problems(documents)]
         self.assertEqual(words("| run, in doubt | a thing | `run.h` |"), [])
         self.assertIn("the word walk", words("| run, walk | a thing | `run.h` |")[0])
 
     def test_documents_link_to_what_is_there(self):
         def links(text):
             tree = Tree(**{"docs/a.md": f"# First part: words\n{text}\n", "docs/b.md": "## A `b`\n"})
-            return [what for _, _, what in tree.problems(check_documents.check_documents)]
+            return [what for _, _, what in tree.problems(documents)]
         self.assertEqual(links("[b](b.md), [c](b.md#a-b), [d](#first-part-words), [e](https://e.org/x)"), [])
         self.assertIn("not in the tree", links("[b](c.md)")[0])
         self.assertIn("does not have", links("[b](b.md#b)")[0])

@@ -2,14 +2,13 @@
 import os
 import re
 
-from c_source import find_files
+from check_layers import FOLDERS
 
 DOCUMENT_BYTES = 20 << 10
 DOCUMENT_COLUMNS = 100
 # A file in backticks by its name or path, a path that begins with a folder of the tree, and a link.
 NAMED_FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:c|h|def|cu|py|sql|md))`")
-NAMED_FOLDER = re.compile(r"`((?:base|kernels|vm|serialize|compiler|store|scheduler|tools|tests|include|docs|bench|"
-                          r"examples)/(?:[\w-]+/)*)`")
+NAMED_FOLDER = re.compile(rf"`((?:{'|'.join((*FOLDERS, 'docs'))})/(?:[\w-]+/)*)`")
 # A function, field or pass: words with _ between them, in backticks. Sources that may have it:
 NAMED_WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")
 WORD_ENDINGS = (".c", ".h", ".def", ".cu", ".py", ".sql", ".build")
@@ -19,18 +18,17 @@ GLOSSARY_ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| ((?:`[\w.]+`(?:, )?)+) \|$")
 LINK = re.compile(r"\]\(([^)\s:]*)\)")
 
 
-def find_documents(root):
-    return [path for path in find_files(root, (".md",)) if "/" not in path or path.startswith("docs/")]
+def is_document(path):
+    return path.endswith(".md") and ("/" not in path or path.startswith("docs/"))
 
 
-def read_lines(root, path):
+def lines_of(text):
     """[(number, line, whether it stands between fences)]"""
     lines, fenced = [], False
-    with open(os.path.join(root, path), encoding="utf-8") as file:
-        for number, line in enumerate(file.read().splitlines(), 1):
-            fence = line.lstrip().startswith("```")
-            lines.append((number, line, fenced or fence))
-            fenced ^= fence
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = line.lstrip().startswith("```")
+        lines.append((number, line, fenced or fence))
+        fenced ^= fence
     return lines
 
 
@@ -52,21 +50,21 @@ def check_shape(root, path, lines):
 def check_names(path, lines, files, folders):
     for number, line, _ in lines:
         for name in NAMED_FILE.findall(line):
-            if name not in files and os.path.basename(name) not in files:
+            if os.path.basename(name) not in files:
                 yield path, number, f"names {name}, which is not in the tree"
-            elif "/" in name and name not in files and not any(file.endswith("/" + name) for file in files):
+            elif name not in files and not any(file.endswith("/" + name) for file in files):
                 yield path, number, f"names {name}, which is elsewhere in the tree"
         for name in NAMED_FOLDER.findall(line):
             if name.rstrip("/") not in folders:
                 yield path, number, f"names the folder {name}, which is not in the tree"
 
 
-def read_words(root):
+def find_words(texts):
     """All words with _ in them of the sources."""
     words = set()
-    for path in find_files(root, WORD_ENDINGS):
-        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
-            words.update(re.findall(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b", file.read()))
+    for path, text in texts.items():
+        if path.endswith(WORD_ENDINGS):
+            words.update(re.findall(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b", text))
     return words
 
 
@@ -77,17 +75,14 @@ def check_words(path, lines, words):
                 yield path, number, f"names {word}, which no source has"
 
 
-def check_glossary(root, lines, paths):
+def check_glossary(lines, texts):
     """Each word of the glossary stands in a file that its row names."""
     for number, line, _ in lines[next((i for i, (_, line, _) in enumerate(lines) if line == "## Words"), len(lines)):]:
         row = GLOSSARY_ROW.match(line)
         if not row:
             continue
-        text = ""
-        for name in re.findall(r"`([\w.]+)`", row.group(2)):
-            for path in (path for path in paths if os.path.basename(path) == name):
-                with open(os.path.join(root, path), encoding="utf-8") as file:
-                    text += file.read().lower().replace("_", " ")
+        names = re.findall(r"`([\w.]+)`", row.group(2))
+        text = " ".join(texts[path] for path in texts if os.path.basename(path) in names).lower().replace("_", " ")
         for word in row.group(1).split(", "):
             if word not in text:
                 yield GLOSSARY, number, f"the word {word} is not in {row.group(2)}"
@@ -104,14 +99,14 @@ def check_links(root, path, lines, anchors):
                 yield path, number, f"links to #{anchor}, which {place} does not have"
 
 
-def check_documents(root):
-    """[(path, line, what)]"""
-    documents = {path: read_lines(root, path) for path in find_documents(root)}
-    paths, words = find_files(root, ""), read_words(root)
+def check_documents(root, paths, texts):
+    """[(path, line, what)]; paths: of all files of the tree, texts: {path: text}"""
+    documents = {path: lines_of(text) for path, text in texts.items() if is_document(path)}
+    words = find_words(texts)
     files = {*paths, *(os.path.basename(path) for path in paths)}
     folders = {"/".join(parts[:i]) for parts in (path.split("/") for path in paths) for i in range(1, len(parts))}
     anchors = {path: find_anchors(lines) for path, lines in documents.items()}
-    problems = list(check_glossary(root, documents.get(GLOSSARY, []), paths))
+    problems = list(check_glossary(documents.get(GLOSSARY, []), texts))
     for path, lines in documents.items():
         problems += check_shape(root, path, lines)
         problems += check_names(path, lines, files, folders)

@@ -109,16 +109,16 @@ def _check_tests_exist(sources):
             yield path, 1, f"has no {wanted}"
 
 
-def _check_folders(root):
+def _check_folders(all_paths):
     counts = {}
-    for path in find_files(root, ""):
+    for path in all_paths:
         counts.setdefault(os.path.dirname(path), []).append(path)
     for folder, paths in counts.items():
         if len(paths) > FOLDER_FILES and not folder.startswith(DATA_FOLDERS):
             yield paths[0], 1, f"{folder}/ has {len(paths)} files; a folder has at most {FOLDER_FILES}"
 
 
-_MAY_BE_RETIRED = re.compile("|".join(word.rstrip("$").replace("_", "_?") for word in RETIRED), re.IGNORECASE)
+_MAY_BE_RETIRED = tuple(word.rstrip("$").replace("_", "") for word in RETIRED)
 _NAME = re.compile(r"\w+")
 
 
@@ -129,9 +129,9 @@ def _words_of(name):
 
 def _check_retired(source):
     where = [(1, os.path.splitext(os.path.basename(source.path))[0])]
-    for number, line in enumerate(source.code.split("\n"), 1):
-        if _MAY_BE_RETIRED.search(line):
-            where += [(number, name) for name in _NAME.findall(line)]
+    flat = source.code.lower().replace("_", "")
+    if any(word in flat for word in _MAY_BE_RETIRED):
+        where += [(number, name) for number, line in enumerate(source.code.split("\n"), 1) for name in _NAME.findall(line)]
     for line, name in where:
         words = _words_of(name)
         for retired, instead in RETIRED.items():
@@ -140,13 +140,12 @@ def _check_retired(source):
                 yield line, f"{name}: the word '{retired.rstrip('$')}' is retired: use {instead}"
 
 
-def _check_words(root):
-    for path in find_files(root, TEXT_ENDINGS):
-        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
-            for number, line in enumerate(file, 1):
-                match = FOREIGN.search(line)
-                if match:
-                    yield path, number, f"{match.group(0).strip()!r} has no place in the project's files"
+def _check_words(texts):
+    for path, text in texts.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            match = FOREIGN.search(line)
+            if match:
+                yield path, number, f"{match.group(0).strip()!r} has no place in the project's files"
 
 
 def _check_format(root, sources):
@@ -161,16 +160,27 @@ def _check_format(root, sources):
             yield match.group(1), int(match.group(2)), f"run clang-format -i ({match.group(3)})"
 
 
+def read_texts(root, paths):
+    """{path: text} of those paths whose files are texts."""
+    texts = {}
+    for path in paths:
+        if path.endswith(TEXT_ENDINGS):
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+                texts[path] = file.read()
+    return texts
+
+
 def check_tree(root, with_format=True):
     """[(path, line, what)]"""
-    sources = read_sources(root)
+    sources, paths = read_sources(root), find_files(root, "")
+    texts = read_texts(root, paths)
     problems = [(source.path, line, what) for source in sources
                 for check in (_check_names, _check_shape, _check_retired) for line, what in check(source)]
     problems += _check_file_names(sources)
     problems += _check_tests_exist(sources)
-    problems += _check_folders(root)
-    problems += _check_words(root)
-    problems += check_documents(root)
+    problems += _check_folders(paths)
+    problems += _check_words(texts)
+    problems += check_documents(root, paths, texts)
     if with_format:
         problems += _check_format(root, sources)
     return problems
