@@ -9,7 +9,7 @@ _PIECES = re.compile(
     r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?)"
     r"|(?P<character>'(?:\\.|[^'\\\n])*'?)",
     re.DOTALL)
-NAME_CHARACTERS = 200  # a name and the space behind it: the search does not begin at the file's start
+NAME_CHARACTERS = 200  # at most, a function's name and the blanks behind it; a search from the file's start would be slow
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
 

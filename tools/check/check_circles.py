@@ -7,8 +7,8 @@ SAID = {
                "kernels/shape_rules/operator_infer", "kernels/shape_rules/shape_rules")):
         "inference of an operator without a rule of its own expands it, and an expansion infers what it builds",
 }
-# Circles that are to be cut: a circle may shrink inside its row. Take the row out with the cut; add none. A folder stands for
-# all units in it.
+# Circles that are still to be cut, one in each row. A circle may be smaller than its row. Delete the row when its circle is
+# gone, and add no row. The name of a folder stands for all units in it.
 UNCUT = [frozenset(row.split()) for row in (
     "kernels/cpu/core/cpu_internal kernels/cpu/core/cpu_rules",
     "kernels/cpu/loops/cpu_loops kernels/cpu/loops/cpu_loops_table",

@@ -9,7 +9,7 @@ DOCUMENT_COLUMNS = 100
 # A file in backticks by its name or path, a path that begins with a folder of the tree, and a link.
 NAMED_FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:c|h|def|cu|py|sql|md))`")
 NAMED_FOLDER = re.compile(rf"`((?:{'|'.join((*FOLDERS, 'docs'))})/(?:[\w-]+/)*)`")
-# A function, field or pass: words with _ between them, in backticks. Sources that may have it:
+# A function, field or pass in backticks: words with _ between them. One of the sources (WORD_ENDINGS) must have the name.
 NAMED_WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")
 WORD_ENDINGS = (".c", ".h", ".def", ".cu", ".py", ".sql", ".build")
 # A row of the glossary: the words, what they mean, the files that say so.

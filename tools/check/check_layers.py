@@ -21,12 +21,12 @@ EVERYTHING = ("tools", "tests", "bench", "examples")
 FOLDERS = (*LAYERS, *EVERYTHING, "include")
 # Single headers that a folder may include beyond its layers: hashes and bytes, not objects.
 ALSO = {"store": ("serialize/chunk/chunk.h", "serialize/container/container.h")}
-# A folder below another with fewer layers than it, and what of libc it may include: the scheduler's policy and its machines
-# are pure.
+# Folders that may include less than the folder around them, and only the headers of libc that PURE has: the scheduler's
+# policy and its machines do no I/O.
 NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/"),
           "scheduler/control/machines/": ("base/", "scheduler/control/machines/", "store/jobs/job_state.h")}
-# Inside a folder: its rooms from the lowest to the highest; a room may include those before it. Kernels' devices stand beside
-# each other on one floor, and only CUDA's planners may look into cpu/. "" is the folder itself.
+# Inside a folder: its rooms from the lowest to the highest; a room may include those before it. sim,
+# process and cuda stand above cpu, because sim runs cpu's kernels and cuda shares some of its headers. "" is the folder itself.
 ROOMS = {
     "kernels": "device scalar tensor operator arguments shape_rules planning expansions plugin cpu/core cpu/loops cpu/movement "
                "cpu/elementwise cpu/dnnl cpu/matmul cpu/vision cpu/conv cpu/quantized cpu/pool cpu/normalization cpu/reduction cpu/signal "

@@ -39,8 +39,8 @@ TESTED_ELSEWHERE = {"tools/": "tests/end_to_end", "bench/": "nothing: they measu
 # Files directly in a folder; data has as many as it needs.
 FOLDER_FILES = 45
 DATA_FOLDERS = ("tests/golden", "tests/fuzz/corpus", "tests/models")
-# Words that another word took the place of, alone or as a part of an identifier or a file's name: one word a thing. A key
-# of several words is found where they follow each other (take_up, TakeUp, TAKE_UP); with a '$', at a name's end alone.
+# Retired words, and the word to use instead: a thing has one word. No identifier and no file's name may have a retired word
+# as a part. A key of several words stands for take_up, TakeUp and TAKE_UP; a key with a '$' only for the end of a name.
 RETIRED = {
     "incoming": "arrival (between nodes) or entering (a device)", "incomings": "arrivals",
     "outgoing": "departure", "outgoings": "departures",
