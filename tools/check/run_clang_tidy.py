@@ -16,13 +16,13 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FINDING = re.compile(r"^(\S+?):(\d+):\d+: (?:warning|error): (.*)$", re.MULTILINE)
-# gcc's own, or said of code that is written by a program
+# Options that gcc has and clang 14 has not, and the counting of basic blocks for the tests of looks.
 GCC_ALONE = re.compile(r"-fsanitize-coverage=\S+|-m(?:move|store)-max=\S+|-fno-semantic-interposition|-fexcess-precision=\S+")
 COMPILER = re.compile(r"^(ccache\s+)?\S+")
 
 
 def read_commands(build, root=ROOT):
-    """{path: entry}: each C file of the tree once, compiled by clang as it is by gcc."""
+    """{path: entry of compile_commands.json}: each C file of the tree once, with clang in the place of gcc."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         entries = json.load(file)
     found = {}
@@ -34,13 +34,13 @@ def read_commands(build, root=ROOT):
     return found
 
 
-def check(path, database):
+def check(path, database, build):
+    """{(path, line, what)}: the findings in a file and its headers; clang-tidy names them as the build folder sees them."""
     done = subprocess.run(["clang-tidy", "-p", database, "--quiet", os.path.join(ROOT, path)], cwd=ROOT, check=False,
                           capture_output=True, text=True)
-    findings = {(os.path.normpath(os.path.join("build", name)) if name.startswith("..") else os.path.relpath(name, ROOT), int(line), what)
-                for name, line, what in FINDING.findall(done.stdout)}
+    findings = {(os.path.relpath(os.path.join(build, name), ROOT), int(line), what) for name, line, what in FINDING.findall(done.stdout)}
     if any("_Float16 is not supported" in what for _, _, what in findings):
-        return set()  # clang 14 has no _Float16 for x86: gcc's alone
+        return set()  # clang 14 has no _Float16 for x86, so only gcc can read this file
     if done.returncode != 0 and not findings:
         findings.add((path, 1, f"clang-tidy ended with {done.returncode}: {done.stderr.strip()[-300:]}"))
     return findings
@@ -55,7 +55,7 @@ def run(paths, build, jobs):
         with open(os.path.join(database, "compile_commands.json"), "w", encoding="utf-8") as file:
             json.dump([commands[path] for path in wanted], file)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for found in pool.map(lambda path: check(path, database), wanted):
+            for found in pool.map(lambda path: check(path, database, build), wanted):
                 for path, line, what in sorted(found - findings):
                     print(f"{path}:{line}: {what}", flush=True)
                 findings |= found
