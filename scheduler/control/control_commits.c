@@ -107,10 +107,13 @@ static void stall(ControlJob *job, const Error *error) {
     answer_stalled(job, error);
 }
 
-/* Who cancels a job does not wait for room for what it made last. */
-static bool drop_for_end(ControlJob *job) {
+/* A cancellation does not wait for room for what the job made last. Returns true if the commit of a
+ * cancelled job that found no room is to be made again at once: without the outputs and the
+ * snapshot that it had, or with the cancellation, which was asked for while it was under way. */
+static bool drop_for_end(ControlJob *job, const StoreCommit *commit) {
     if (job->pending.next.state != JOB_STATE_CANCELLED) return false;
-    if (!job->pending.outputs.count && !job->pending.snapshot_on) return false;
+    const bool holds_nothing = !job->pending.outputs.count && !job->pending.snapshot_on;
+    if (holds_nothing && commit->state == JOB_STATE_CANCELLED) return false; /* this had no room */
     control_outputs_deinit(&job->pending.outputs);
     control_job_drop_snapshot(job);
     control_step_storing(job, JOB_STORING_EVENT_NO_ROOM_DROPPED);
@@ -161,7 +164,7 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
         take_back(job, commit);
-        if (drop_for_end(job)) {
+        if (drop_for_end(job, commit)) {
             if (commit->moving) fail_move(job); /* until told, the policy counts the device bytes */
             return;
         }
@@ -344,9 +347,8 @@ void control_commit(ControlJob *job) {
 }
 
 void control_want_state(ControlJob *job, JobState state, const char *why) {
+    drop_wanted(job);
     job->pending.next.state = state;
-    memory_free(job->pending.next.why);
-    job->pending.next.why = NULL;
     if (why)
         error_free(
             memory_copy_text(why, &job->pending.next.why)); /* without memory it has no reason */

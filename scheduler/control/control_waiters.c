@@ -20,7 +20,7 @@ void control_answer_waiters(ControlJob *job, const Error *error) {
     }
 }
 
-/* NONE: of a request that waits for no state. */
+/* The state that a waiting request waits for; NONE: it waits for something else. */
 static JobState state_of(const ControlRequest *request) {
     static const JobState states[CONTROL_DRAIN + 1] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
         [CONTROL_RESUME] = JOB_STATE_QUEUED,
@@ -31,13 +31,13 @@ static JobState state_of(const ControlRequest *request) {
     return state != JOB_STATE_NONE ? state : control_migration_state(request);
 }
 
-/* Those that wait for the job's state; the others, but for those that wait for 'coming', with an
- * error. coming: NONE if the job will be in no other state. */
+/* Answers the requests that wait for the job's stored state with success, and the others with an
+ * error. Those that wait for `coming`, the state that is stored next, wait on; NONE: no state
+ * follows. */
 static void answer_reached(
     ControlJob *job, JobState coming, ErrorCode otherwise, const char *words) {
     ControlRequest **link = &job->asked.waiters, *request;
-    while ((request = *link)) { /* none, where its row is not stored yet */
-        const char *name = job_state_info(job->pending.stored)->name;
+    while ((request = *link)) {
         const JobState awaited = state_of(request);
         const bool reached = job->pending.stored == awaited;
         if (!reached && awaited != JOB_STATE_NONE && awaited == coming) {
@@ -45,8 +45,9 @@ static void answer_reached(
             continue;
         }
         *link = request->next;
-        control_answer(request,
-            reached ? NULL : error_make(otherwise, __FILE__, __LINE__, "%s %s", words, name));
+        control_answer(request, reached ? NULL
+                                        : error_make(otherwise, __FILE__, __LINE__, "%s %s", words,
+                                              job_state_info(job->pending.stored)->name));
     }
 }
 
@@ -60,7 +61,7 @@ void control_answer_drained(ControlJob *job) {
     answer_reached(job, JOB_STATE_NONE, ERROR_UNREACHABLE, "the daemon stops; the job is still");
 }
 
-/* Answers the waiters of one kind, or all but those. */
+/* Answers the waiting requests of one kind, or those of all other kinds. */
 static void answer_some(
     ControlJob *job, ControlRequestKind kind, bool of_kind, const Error *error) {
     ControlRequest **link = &job->asked.waiters, *request;
@@ -82,8 +83,8 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
     answer_some(job, CONTROL_CANCEL, false, error);
 }
 
-/* All that one more would learn is what the first one learns: nobody fills the server with waiting
- * for one long kernel. */
+/* The bound keeps the HTTP server's threads free: each waiting request holds one, and a kernel may
+ * run for long. All waiting requests of a kind get the same answer. */
 Error *control_wait_for(ControlJob *job, ControlRequest *request) {
     uint32_t count = 0;
     for (const ControlRequest *other = job->asked.waiters; other; other = other->next)

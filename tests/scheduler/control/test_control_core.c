@@ -85,6 +85,24 @@ static void test_control_core_ends_a_job_that_was_resumed_just_before(void **sta
     control_world_deinit(&world);
 }
 
+/* The disk is full, and a job is cancelled while its resume is being stored: the cancellation needs
+ * no room, so it is not refused with the resume. */
+static void test_control_core_cancels_beside_a_commit_without_room(void **state) {
+    (void)state;
+    static ControlWorld world;
+    begin_suspended(&world);
+    control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
+    assert_true(control_world_step(&world)); /* the commit is under way */
+    world.full = true;
+    control_world_ask_for(&world, CONTROL_CANCEL, 1, (JobId){1, 1});
+    step_until(&world, JOB_STATE_CANCELLED);
+    for (int i = 0; i < 1000 && control_world_step(&world); i++) continue;
+    assert_int_equal(world.control->jobs.by_number.count, 0);
+    assert_int_equal(world.answered, world.asked);
+    assert_int_equal(world.refused, 1); /* the resume: meanwhile the job is cancelled */
+    control_world_deinit(&world);
+}
+
 /* The time of a drain is over while a new job's row is being stored. */
 static void test_control_core_drains_beside_a_job_that_comes(void **state) {
     (void)state;
@@ -103,6 +121,7 @@ int test_control_core(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_core_resumes_a_job_once),
         cmocka_unit_test(test_control_core_ends_a_job_that_was_resumed_just_before),
+        cmocka_unit_test(test_control_core_cancels_beside_a_commit_without_room),
         cmocka_unit_test(test_control_core_drains_beside_a_job_that_comes),
         cmocka_unit_test(test_control_core_survives_whatever_happens),
     };

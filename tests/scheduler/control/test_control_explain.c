@@ -9,6 +9,12 @@ static void assert_says(const char *why, const char *words) {
     if (!strstr(why, words)) fail_msg("\"%s\" does not say \"%s\"", why, words);
 }
 
+static void wait_until_it_runs(ControlFixture *fixture, JobId job) {
+    char why[JOB_WHY_SIZE];
+    do assert_ok(control_explain(fixture->control, TENANT_DEFAULT, job, why));
+    while (why[0]);
+}
+
 /* A slice is as long as the test: the second job waits for its turn behind the first. */
 static void test_control_explain_names_what_has_the_device(void **state) {
     (void)state;
@@ -19,8 +25,7 @@ static void test_control_explain_names_what_has_the_device(void **state) {
     fixture.quantum_ns = 3600 * SECOND_NS;
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "forever", 1, false, NULL, &first));
-    do assert_ok(control_explain(fixture.control, TENANT_DEFAULT, first, why));
-    while (why[0]); /* until it runs */
+    wait_until_it_runs(&fixture, first);
     assert_ok(control_fixture_submit(&fixture, "forever", 1, false, NULL, &second));
     assert_ok(control_explain(fixture.control, TENANT_DEFAULT, second, why));
     job_id_print(first, name);
@@ -30,14 +35,12 @@ static void test_control_explain_names_what_has_the_device(void **state) {
     assert_says(why, "whose turn it is by their shares");
     assert_null(strstr(why, "kernel"));
     assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, first));
-    do assert_ok(control_explain(fixture.control, TENANT_DEFAULT, second, why));
-    while (why[0]);
+    wait_until_it_runs(&fixture, second);
     assert_ok(control_explain(fixture.control, TENANT_DEFAULT, first, why)); /* it has ended */
     assert_string_equal(why, "");
 }
 
-/* A job that is set aside in its kernel has the device no more; while it is not, its kernel is
- * told of. */
+/* What a job waits for names the long kernel of the job that has the device. */
 static void test_control_explain_tells_of_kernels(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
@@ -47,9 +50,10 @@ static void test_control_explain_tells_of_kernels(void **state) {
     fixture.quantum_ns = 3600 * SECOND_NS;
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "kernel", 6000, false, NULL, &kernel));
-    fixture_pause_ms(300); /* it is in its kernel */
+    wait_until_it_runs(&fixture, kernel);
     assert_ok(control_fixture_submit(&fixture, "four", 1, false, NULL, &waiting));
-    assert_ok(control_explain(fixture.control, TENANT_DEFAULT, waiting, why));
+    do assert_ok(control_explain(fixture.control, TENANT_DEFAULT, waiting, why));
+    while (why[0] && !strstr(why, "kernel")); /* until the kernel has begun */
     assert_says(why, "; its kernel MatMul has computed for ");
     assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, kernel));
     control_fixture_wait(&fixture, waiting, JOB_STATE_SUCCEEDED, &(Job){0});
