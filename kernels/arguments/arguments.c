@@ -343,3 +343,14 @@ Error *arguments_perm(const PlanRequest *request, uint32_t out_perm[SHAPE_RANK_M
     }
     return NULL;
 }
+
+Error *arguments_trilu(const PlanRequest *request, TriluArguments *out) {
+    const Shape *shape = &request->inputs[0].shape;
+    if (shape->rank < 2) FAIL(INVALID, "a matrix of rank %u", shape->rank);
+    *out = (TriluArguments){.rows = 1,
+        .height = shape->dims[shape->rank - 2],
+        .width = shape->dims[shape->rank - 1],
+        .upper = attributes_int(request->attributes, "upper") != 0};
+    for (uint32_t i = 0; i + 1 < shape->rank; i++) out->rows *= (uint64_t)shape->dims[i];
+    return plan_request_has(request, 1) ? arguments_int(request, 1, &out->k) : NULL;
+}

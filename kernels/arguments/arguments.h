@@ -68,6 +68,15 @@ typedef struct RangeArguments {
 } RangeArguments;
 MUST_CHECK Error *arguments_range(const PlanRequest *request, RangeArguments *out);
 
+/* Trilu: of `rows` rows of `width` elements, in matrices of `height` rows, row r of a matrix keeps
+ * its columns from r + k on (upper) or those up to r + k. */
+typedef struct TriluArguments {
+    uint64_t rows; /* of all matrices together */
+    int64_t height, width, k;
+    bool upper;
+} TriluArguments;
+MUST_CHECK Error *arguments_trilu(const PlanRequest *request, TriluArguments *out);
+
 /* Transpose: perm, or the dimensions reversed. */
 MUST_CHECK Error *arguments_perm(const PlanRequest *request, uint32_t out_perm[SHAPE_RANK_MAX]);
 /* The attribute `axis` within the rank of input 0. */

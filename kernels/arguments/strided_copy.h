@@ -1,7 +1,7 @@
 #pragma once
 /* The work of an operator that only moves elements, as a list of copies between strided arrays,
- * which a device executes in its own way. Called by cpu_movement.c and cuda_movement.c when they
- * plan. Pure: no state. */
+ * which a device executes in its own way. Called by copy_plan.c when a device plans. Pure: no
+ * state. */
 #include "kernels/arguments/strided_view.h"
 
 /* Copies element i of dims from from_offset + i . from_strides of that input to to_offset + i .

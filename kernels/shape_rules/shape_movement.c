@@ -167,11 +167,9 @@ Error *shape_rule_eye_like(PlanRequest *request) {
 }
 
 Error *shape_rule_trilu(PlanRequest *request) {
-    if (rule_shape(request, 0)->rank < 2)
-        FAIL(INVALID, "a matrix of rank %u", rule_shape(request, 0)->rank);
-    int64_t k;
+    TriluArguments trilu;
     TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_INT64)));
-    if (rule_has(request, 1)) TRY(arguments_int(request, 1, &k));
+    TRY(arguments_trilu(request, &trilu));
     rule_set(request, 0, rule_dtype(request, 0), rule_shape(request, 0));
     return NULL;
 }

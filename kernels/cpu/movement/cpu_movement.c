@@ -4,66 +4,35 @@
 
 #include "kernels/cpu/movement/cpu_copy.h"
 #include "kernels/arguments/arguments.h"
-#include "kernels/arguments/strided_copy.h"
-
-typedef struct Step {
-    uint32_t input, output;
-    CpuCopy copy;
-} Step;
-
-typedef struct State {
-    uint32_t count;
-    uint32_t element_size;
-    Step steps[];
-} State;
+#include "kernels/planning/copy_plan.h"
 
 static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-static Error *launch_copies(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    const State *state = plan_state(plan);
-    (void)output_shapes;
-    for (uint32_t i = 0; i < state->count; i++) {
-        const Step *step = &state->steps[i];
-        const void *from = cpu_input(launch, step->input);
-        void *to = cpu_output(launch, step->output);
-        TRY(cpu_copy_run(cpu_device(plan->device), launch->threads, &step->copy, to, from));
-    }
-    return NULL;
+static void prepare_copy(const StridedCopy *copy, uint32_t element_bytes, void *out_prepared) {
+    cpu_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
+        copy->to_offset, element_bytes, out_prepared);
 }
 
-static void add_step(void *context, uint32_t index, const StridedCopy *copy) {
-    State *state = context;
-    Step *step = &state->steps[index];
-    step->input = copy->input;
-    step->output = copy->output;
-    cpu_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
-        copy->to_offset, state->element_size, &step->copy);
+static Error *run_copy(
+    const Plan *plan, const Launch *launch, const void *prepared, uint64_t to, uint64_t from) {
+    return cpu_copy_run(cpu_device(plan->device), launch->threads, prepared, (void *)(uintptr_t)to,
+        (const void *)(uintptr_t)from);
 }
 
 static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out) {
-    OWN(Plan, plan) = NULL;
-    const uint32_t count = strided_copy_count(request);
-    TRY(plan_create(device, request, kernel_row_name(cpu_movement, request->operator_info->id),
-        sizeof(State) + count * sizeof(Step), &plan));
-    State *state = plan_state(plan);
-    state->count = count;
-    state->element_size = element_size(request);
-    plan->launch = launch_copies;
-    TRY(strided_copy_each(request, add_step, state));
-    *out = TAKE(plan);
-    return NULL;
+    static const CopyPlanDevice copies = {sizeof(CpuCopy), prepare_copy, run_copy};
+    const char *name = kernel_row_name(cpu_movement, request->operator_info->id);
+    return copy_plan_create(device, request, name, &copies, out);
 }
 
 /* Trilu keeps in row r the columns from r + k on (upper) or up to r + k. */
 enum { CLEARED_BYTES = 4 << 20 };
 
 typedef struct TriluState {
-    uint64_t rows; /* of all matrices */
-    int64_t height, width, k;
+    TriluArguments trilu;
     uint32_t size;
-    bool upper;
 } TriluState;
 
 typedef struct TriluRun {
@@ -74,27 +43,28 @@ typedef struct TriluRun {
 
 static Error *run_trilu(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const TriluRun *run = context;
-    const TriluState *state = run->state;
+    const TriluArguments *trilu = &run->state->trilu;
+    const uint32_t size = run->state->size;
     (void)part;
-    size_t row_bytes = (size_t)state->width * state->size;
+    size_t row_bytes = (size_t)trilu->width * size;
     for (uint64_t row = begin; row < end; row++) {
-        int64_t r = (int64_t)(row % (uint64_t)state->height), split;
+        int64_t r = (int64_t)(row % (uint64_t)trilu->height), split;
         /* the first column of the upper part, within 0 … width */
-        if (__builtin_add_overflow(r, state->k, &split)) split = INT64_MAX;
-        if (!state->upper && split < INT64_MAX) split++;
-        split = split < 0 ? 0 : split > state->width ? state->width : split;
-        size_t left = (size_t)split * state->size, right = row_bytes - left;
+        if (__builtin_add_overflow(r, trilu->k, &split)) split = INT64_MAX;
+        if (!trilu->upper && split < INT64_MAX) split++;
+        split = split < 0 ? 0 : split > trilu->width ? trilu->width : split;
+        size_t left = (size_t)split * size, right = row_bytes - left;
         char *to = run->to + row * row_bytes;
         const char *from = run->from + row * row_bytes;
-        char *cleared = state->upper ? to : to + left;
-        const size_t size = state->upper ? left : right;
-        for (size_t done = 0; done < size; done += CLEARED_BYTES) {
+        char *cleared = trilu->upper ? to : to + left;
+        const size_t gone = trilu->upper ? left : right;
+        for (size_t done = 0; done < gone; done += CLEARED_BYTES) {
             if (done > 0) TRY(kernel_stop_check());
-            memset(cleared + done, 0, size - done < CLEARED_BYTES ? size - done : CLEARED_BYTES);
+            memset(cleared + done, 0, gone - done < CLEARED_BYTES ? gone - done : CLEARED_BYTES);
         }
         if (to == from) continue;
-        const size_t kept = state->upper ? left : 0;
-        TRY(kernel_stop_copy(to + kept, from + kept, state->upper ? right : left));
+        const size_t kept = trilu->upper ? left : 0;
+        TRY(kernel_stop_copy(to + kept, from + kept, trilu->upper ? right : left));
     }
     return NULL;
 }
@@ -103,24 +73,17 @@ static Error *launch_trilu(const Plan *plan, const Launch *launch, const Shape *
     const TriluState *state = plan_state(plan);
     TriluRun run = {state, cpu_output(launch, 0), cpu_input(launch, 0)};
     (void)output_shapes;
-    uint64_t row_bytes = (uint64_t)state->width * state->size;
-    if (state->rows == 0 || row_bytes == 0) return NULL;
-    return cpu_for_each(cpu_device(plan->device), launch->threads, state->rows,
+    uint64_t row_bytes = (uint64_t)state->trilu.width * state->size;
+    if (state->trilu.rows == 0 || row_bytes == 0) return NULL;
+    return cpu_for_each(cpu_device(plan->device), launch->threads, state->trilu.rows,
         131072 / row_bytes + 1, run_trilu, &run);
 }
 
 static Error *plan_trilu(Device *device, const PlanRequest *request, Plan **out) {
-    const Shape *shape = &request->inputs[0].shape;
-    int64_t k = 0;
-    if (request->input_count > 1 && request->inputs[1].present) TRY(arguments_int(request, 1, &k));
-    TRY(plan_create(device, request, "cpu.trilu", sizeof(TriluState), out));
-    TriluState *state = plan_state(*out);
-    state->height = shape->dims[shape->rank - 2];
-    state->width = shape->dims[shape->rank - 1];
-    state->rows = (uint64_t)shape_product(shape, 0, shape->rank - 1);
-    state->k = k;
-    state->size = element_size(request);
-    state->upper = attributes_int(request->attributes, "upper") != 0;
+    TriluState state = {.size = element_size(request)};
+    TRY(arguments_trilu(request, &state.trilu));
+    TRY(plan_create(device, request, "cpu.trilu", sizeof state, out));
+    *(TriluState *)plan_state(*out) = state;
     (*out)->launch = launch_trilu;
     return NULL;
 }

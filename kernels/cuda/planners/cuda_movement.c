@@ -4,55 +4,26 @@
 
 #include "kernels/cuda/planners/cuda_copy.h"
 #include "kernels/arguments/arguments.h"
-#include "kernels/arguments/strided_copy.h"
-
-typedef struct Step {
-    uint32_t input, output;
-    CudaCopy copy;
-} Step;
-
-typedef struct State {
-    uint32_t count;
-    uint32_t element_size;
-    Step steps[];
-} State;
+#include "kernels/planning/copy_plan.h"
 
 static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-static Error *launch_copies(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    const State *state = plan_state(plan);
-    (void)output_shapes;
-    for (uint32_t i = 0; i < state->count; i++) {
-        const Step *step = &state->steps[i];
-        const uint64_t from = launch->inputs[step->input], to = launch->outputs[step->output];
-        TRY(cuda_copy_run(plan, launch, &step->copy, to, from));
-    }
-    return NULL;
+static void prepare_copy(const StridedCopy *copy, uint32_t element_bytes, void *out_prepared) {
+    cuda_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
+        copy->to_offset, element_bytes, out_prepared);
 }
 
-static void add_step(void *context, uint32_t index, const StridedCopy *copy) {
-    State *state = context;
-    Step *step = &state->steps[index];
-    step->input = copy->input;
-    step->output = copy->output;
-    cuda_copy_make(copy->rank, copy->dims, copy->from_strides, copy->from_offset, copy->to_strides,
-        copy->to_offset, state->element_size, &step->copy);
+static Error *run_copy(
+    const Plan *plan, const Launch *launch, const void *prepared, uint64_t to, uint64_t from) {
+    return cuda_copy_run(plan, launch, prepared, to, from);
 }
 
 static Error *plan_copies(Device *device, const PlanRequest *request, Plan **out) {
-    OWN(Plan, plan) = NULL;
-    const uint32_t count = strided_copy_count(request);
-    TRY(plan_create(device, request, kernel_row_name(cuda_movement, request->operator_info->id),
-        sizeof(State) + count * sizeof(Step), &plan));
-    State *state = plan_state(plan);
-    state->count = count;
-    state->element_size = element_size(request);
-    plan->launch = launch_copies;
-    TRY(strided_copy_each(request, add_step, state));
-    *out = TAKE(plan);
-    return NULL;
+    static const CopyPlanDevice copies = {sizeof(CudaCopy), prepare_copy, run_copy};
+    const char *name = kernel_row_name(cuda_movement, request->operator_info->id);
+    return copy_plan_create(device, request, name, &copies, out);
 }
 
 static Error *launch_trilu(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
@@ -64,17 +35,16 @@ static Error *launch_trilu(const Plan *plan, const Launch *launch, const Shape *
 }
 
 static Error *plan_trilu(Device *device, const PlanRequest *request, Plan **out) {
-    const Shape *shape = &request->inputs[0].shape;
-    int64_t k = 0;
-    if (plan_request_has(request, 1)) TRY(arguments_int(request, 1, &k));
+    TriluArguments trilu;
+    TRY(arguments_trilu(request, &trilu));
     TRY(plan_create(device, request, "cuda.trilu", sizeof(CudaTriluParams), out));
     CudaTriluParams *params = plan_state(*out);
-    params->count = (uint64_t)shape_count_unchecked(shape);
-    params->height = shape->dims[shape->rank - 2];
-    params->width = shape->dims[shape->rank - 1];
-    params->k = k;
+    params->count = trilu.rows * (uint64_t)trilu.width;
+    params->height = trilu.height;
+    params->width = trilu.width;
+    params->k = trilu.k;
     params->size = element_size(request);
-    params->upper = attributes_int(request->attributes, "upper") != 0;
+    params->upper = trilu.upper;
     (*out)->launch = launch_trilu;
     return NULL;
 }

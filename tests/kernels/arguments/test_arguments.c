@@ -124,6 +124,27 @@ static void test_arguments_axes_are_all_or_those_named(void **state) {
     infer_fixture_deinit(&fixture);
 }
 
+static void test_arguments_trilu_counts_the_rows_of_all_matrices(void **state) {
+    (void)state;
+    InferFixture fixture;
+    TriluArguments trilu;
+    infer_fixture_init(&fixture, "Trilu", "{upper=0}", "int8[5,6,7] int64[]=-2", 1);
+    assert_ok(arguments_trilu(&fixture.request, &trilu));
+    assert_int_equal(trilu.rows, 30);
+    assert_int_equal(trilu.height, 6);
+    assert_int_equal(trilu.width, 7);
+    assert_int_equal(trilu.k, -2);
+    assert_false(trilu.upper);
+    infer_fixture_deinit(&fixture);
+    infer_fixture_init(&fixture, "Trilu", NULL, "int8[0,7]", 1);
+    assert_ok(arguments_trilu(&fixture.request, &trilu));
+    assert_true(trilu.rows == 0 && trilu.k == 0 && trilu.upper);
+    infer_fixture_deinit(&fixture);
+    infer_fixture_init(&fixture, "Trilu", NULL, "int8[7]", 1);
+    assert_fails_saying(INVALID, "a matrix of rank 1", arguments_trilu(&fixture.request, &trilu));
+    infer_fixture_deinit(&fixture);
+}
+
 int test_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_slice_resolves_negative_bounds),
@@ -134,6 +155,7 @@ int test_arguments(void) {
         cmocka_unit_test(test_arguments_pad_of_a_center_crop_takes_and_gives_halves),
         cmocka_unit_test(test_arguments_floats_are_of_any_float_type),
         cmocka_unit_test(test_arguments_axes_are_all_or_those_named),
+        cmocka_unit_test(test_arguments_trilu_counts_the_rows_of_all_matrices),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }
