@@ -10,9 +10,9 @@
 enum { HUGE_PAGE_BYTES = 2 << 20, SMALL_PAGE_BYTES = 4 << 10, ARRAY_COUNT_MIN = 8 };
 enum { CACHE_LINE_BYTES = 64 };
 
-/* glibc's malloc finds small blocks in the thread's own cache; its calloc, before 2.41, takes the
- * arena's lock. NULL where there is none, never for no bytes: callers would take that for "absent".
- */
+/* glibc's malloc takes small blocks from a cache of the thread; glibc's calloc before 2.41 takes
+ * the arena's lock. NULL means that memory ran out: 0 bytes get a block, too, since callers take
+ * NULL for "absent". */
 static void *alloc_cleared(size_t bytes) {
     enum { SMALL = 1024 };
     if (bytes > SMALL) return calloc(bytes, 1);

@@ -11,8 +11,8 @@
 #include "base/processor.h"
 #include "base/text.h"
 
-/* Smaller messages are hashed here where there are instructions for it, though as a pair: a short
- * process then needs no libcrypto. */
+/* Messages up to this size are hashed by digest_pair.c where the processor has SHA instructions: a
+ * short process then needs no libcrypto. */
 enum { SMALL_MESSAGE = 64 << 10 };
 
 struct DigestStream {
@@ -20,8 +20,8 @@ struct DigestStream {
 };
 
 /* The AVX-512 code of libxxhash 0.8.1 leaves the upper halves of the registers set. Every SSE
- * instruction after that keeps them and waits for them: SHA-256, zstd and the byte planes, each by
- * up to half of their time. */
+ * instruction after that preserves these halves and waits for them, which makes SHA-256, zstd and
+ * the byte planes up to half slower. */
 #ifdef __x86_64__
 __attribute__((target("avx"))) static void zero_upper_halves(void) { __builtin_ia32_vzeroupper(); }
 

@@ -3,8 +3,9 @@
 #include "base/digest.h"
 #include "base/processor.h"
 
-/* The rounds of FIPS 180-4, section 6.2.2, by the SHA instructions of x86-64 processors. One round
- * waits for the one before it; two messages in turn fill the waits of one another. */
+/* The rounds of FIPS 180-4, section 6.2.2, by the SHA instructions of x86-64 processors. Each round
+ * waits for the one before, so two messages are hashed in turn: a round of one runs while the other
+ * waits. */
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -24,7 +25,7 @@ static const uint32_t round_constants[ROUNDS] = {0x428a2f98, 0x71374491, 0xb5c0f
     0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-/* The eight words a to h as the instructions want them, highest first. */
+/* The words a to h in the order that the SHA instructions need, highest first. */
 typedef struct Lane {
     __m128i abef, cdgh;
 } Lane;
@@ -63,7 +64,8 @@ SHA_TARGET ALWAYS_INLINE Rounds rounds_begin(Lane lane, const uint8_t *block) {
     return rounds;
 }
 
-/* Four rounds with the words at first; then those become the ones sixteen rounds later. */
+/* Does four rounds with the words at index `first`, then replaces these words by those that are
+ * used sixteen rounds later. */
 SHA_TARGET ALWAYS_INLINE void four_rounds(
     Rounds *rounds, const uint32_t *constants, int first, bool more) {
     __m128i *words = rounds->words, last = words[(first + 3) % WORDS];

@@ -10,7 +10,8 @@ enum { ERROR_MESSAGE_MAX = 1024 };
 
 struct Error {
     ErrorCode code;
-    bool fixed; /* not from malloc. A plugin has others than its host */
+    /* the error is a static object; a plugin has its own static errors, apart from its host's */
+    bool fixed;
     char where[48];
     char message[ERROR_MESSAGE_MAX];
 };
@@ -26,7 +27,8 @@ static const ErrorInfo infos[ERROR_CODE_COUNT] = {
 #undef ERROR
 };
 
-/* Messages quote names from untrusted files; a terminal must not act on what they contain. */
+/* Replaces control characters: messages quote names from untrusted files, and a terminal would obey
+ * them. */
 static void neutralize(char *message) {
     for (unsigned char *c = (unsigned char *)message; *c; c++) {
         if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 … U+009F control, too */

@@ -20,7 +20,7 @@ struct FileOutput {
     uint64_t size;
     uint64_t flushed; /* handed to the disk so far, so that the final sync has little left to do */
     char *path;
-    char *temporary; /* NULL: a device, written as it is; empty: it has been renamed */
+    char *temporary; /* NULL for a device, which is written directly; empty after the rename */
 };
 
 static Error *io_error(const char *verb, const char *path) {
@@ -49,7 +49,7 @@ Error *file_read_descriptor(
         ssize_t got = pread(descriptor, (char *)data + done, size - done, (off_t)done);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) {
-            if (got == 0) errno = EIO; /* it shrank while being read */
+            if (got == 0) errno = EIO; /* the file shrank while this loop read it */
             memory_unmap(data, size);
             return io_error("read", path);
         }
@@ -91,7 +91,7 @@ static Error *create_temporary(FileOutput *output) {
     return error;
 }
 
-/* Where a symbolic link leads, if it leads anywhere. */
+/* Returns the target of a symbolic link, or a copy of the path when the target cannot be found. */
 static Error *resolve(const char *path, char **out) {
     char target[PATH_SIZE_MAX];
     return memory_copy_text(realpath(path, target) ? target : path, out);
@@ -101,7 +101,7 @@ Error *file_output_create(const char *path, FileOutput **out) {
     OWN(FileOutput, output) = NULL;
     void *memory;
     struct stat status;
-    /* a temporary file beside it could be made all the same, and nothing would come of it */
+    /* without this check, the temporary file would be written and only its rename would fail */
     if (!*path) FAIL(INVALID, "the name of the file to write is empty");
     TRY(memory_alloc(1, sizeof *output, &memory));
     output = memory;

@@ -12,8 +12,8 @@
 #include "base/allocator.h"
 #include "base/refcount.h"
 
-/* What the handler sees of a mapping. A slot whose mapping is being read does not change: its
- * reader holds it. Slots are never freed, so that looking at the others is harmless. */
+/* A mapping as the signal handler sees it. A slot does not change while its mapping is read, since
+ * the reader holds the mapping. Slots are never freed, so the handler may look at all of them. */
 typedef struct Slot {
     _Atomic uintptr_t start;
     _Atomic uintptr_t size; /* 0: free; stored last, and taken away first */
@@ -32,8 +32,8 @@ struct MappedFile {
     size_t size;
 };
 
-/* Puts zeroes where the bytes were, from the page that is missing to the mapping's end, and lets
- * the reader go on: mmap is a plain system call, safe in a handler. */
+/* Replaces the mapping by zeroes from the missing page to the end, so that the reader can continue.
+ * mmap is a plain system call, which is safe in a signal handler. */
 static bool mend(uintptr_t address) {
     bool found = false;
     for (Slot *slot = slots; slot < slots + MAPPED_FILES_MAX; slot++) {
@@ -51,12 +51,12 @@ static bool mend(uintptr_t address) {
 static void handle_bus_error(int number, siginfo_t *info, void *context) {
     int kept_errno = errno;
     (void)context;
-    /* not ours: the instruction faults again, under whatever was there before */
+    /* a foreign fault: the instruction faults again and the previous handler gets the signal */
     if (!mend((uintptr_t)info->si_addr)) (void)sigaction(number, &previous, NULL);
     errno = kept_errno;
 }
 
-/* Before each mapping: others in the process may have put their own handler since. */
+/* Called before each mapping, since other code in the process may have replaced the handler. */
 static void install(void) {
     struct sigaction action = {.sa_sigaction = handle_bus_error, .sa_flags = SA_SIGINFO}, present;
     (void)pthread_mutex_lock(&slots_mutex);

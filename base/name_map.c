@@ -16,7 +16,7 @@ struct NameMap {
     NameMapEntry *entries;
     size_t capacity; /* a power of two, at most half full */
     size_t count;
-    uint64_t seed; /* names come from untrusted files: they must not be able to choose collisions */
+    uint64_t seed; /* random: names come from untrusted files, which must not choose collisions */
 };
 
 enum { NAME_MAP_CAPACITY_MIN = 16 };

@@ -20,7 +20,7 @@ static inline void refcount_retain(Refcount *refcount) {
 
 /* True when this was the last reference: the caller destroys the object. */
 static inline bool refcount_release(Refcount *refcount) {
-    /* the caller has the only reference, so no other thread can retain the object meanwhile */
+    /* the caller has the only reference, so no other thread can retain the object now */
     if (atomic_load_explicit(&refcount->count, memory_order_acquire) == 1) return true;
     return atomic_fetch_sub_explicit(&refcount->count, 1, memory_order_acq_rel) == 1;
 }

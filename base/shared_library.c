@@ -26,7 +26,7 @@ Error *shared_library_open(
     return NULL;
 }
 
-/* What the loader was told of a library; NULL or 0 where it was not. */
+/* The parts of a library's dynamic section; an absent part is NULL or 0. */
 typedef struct Dynamic {
     ElfW(Addr) base;
     const ElfW(Sym) * symbols;
@@ -77,7 +77,8 @@ Error *shared_library_redirect(
                 strcmp(dynamic.names + symbol->st_name, name) != 0)
                 continue;
             void **pointer = (void **)(dynamic.base + at->r_offset), *previous = *pointer;
-            if (previous == replacement) previous = *out_previous; /* both tables name it */
+            /* both tables name the function, and the first pass replaced its pointer */
+            if (previous == replacement) previous = *out_previous;
             if (!overwrite(pointer, replacement))
                 FAIL(UNSUPPORTED, "%s: %s: %s", info.dli_fname, name, strerror(errno));
             *out_previous = previous;
@@ -97,7 +98,7 @@ Error *shared_library_open_once(SharedLibraryOnce *once, Error *(*open)(void)) {
     return error;
 }
 
-/* What is behind the end is zero. */
+/* Reads size bytes at the offset; bytes behind the end of the file are zero. */
 static Error *read_at(int file, const char *path, uint64_t offset, void *out, size_t size) {
     memset(out, 0, size);
     if (offset > INT64_MAX) return NULL;

@@ -6,8 +6,8 @@
 
 enum { NAME_SIZE = 16 }; /* pthread_setname_np(3) */
 
-/* What an instruction causes comes to the thread that ran it; where it is blocked the kernel ends
- * the process whatever handler there is, that of base/mapped_file.h included. */
+/* A fault comes to the thread whose instruction caused it. If the thread blocks that signal, the
+ * kernel ends the process and calls no handler, not even that of base/mapped_file.h. */
 static const int own_faults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
 
 bool thread_start(pthread_t *out, const char *name, void *(*main)(void *), void *argument) {

@@ -7,8 +7,8 @@ bool utf8_is_space(uint32_t point) {
            point == 0x202F || point == 0x205F || point == 0x3000;
 }
 
-/* Upper case letters first … last, whose lower case is `distance` further; step 2: upper and lower
- * case take turns. */
+/* The upper case letters first … last; the lower case letter is `distance` further. In a range of
+ * step 2 upper and lower case alternate. */
 typedef struct CaseRange {
     uint32_t first, last, distance, step;
 } CaseRange;

@@ -10,8 +10,8 @@
 
 enum { NAME_SIZE = 12 };
 
-/* One call of worker_pool_for_each: lives on its caller's stack until every helper has let go of
- * it. */
+/* One call of worker_pool_for_each. Lives on the caller's stack until every helper has left the
+ * batch. */
 typedef struct Batch {
     WorkerTask *task;
     void *context;
@@ -27,7 +27,7 @@ struct WorkerPool {
     pthread_mutex_t mutex;
     pthread_cond_t work;     /* a batch was queued, or the pool ends */
     pthread_cond_t finished; /* a helper left a batch */
-    Batch *batches;          /* those with indices not yet started */
+    Batch *batches;          /* batches with indices that have not started */
     bool ending;
     uint32_t thread_count, started;
     char name[NAME_SIZE];

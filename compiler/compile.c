@@ -76,7 +76,7 @@ Error *compile_module(IrModule *module, const CompileOptions *options, Executabl
 
 /* ---- names of dimensions that inputs share ---- */
 
-/* One way to compile a model, with what it says. */
+/* The result of one way to compile a model, with its warnings. */
 typedef struct Attempt {
     Executable *executable;
     TextBuilder dump, warnings;
@@ -111,11 +111,11 @@ static bool is_same_constant(const Constant *a, const Constant *b) {
     if (a->slot != b->slot) return false;
     Error *error = value_equal(&a->value, &b->value, &equal);
     const bool compared = !error;
-    error_free(error); /* what cannot be compared is not the same */
+    error_free(error); /* constants that cannot be compared count as different */
     return compared && equal;
 }
 
-/* All but what the ports of the functions are called. */
+/* Compares everything but the names of the functions' ports. */
 static bool is_same_code(const Executable *a, const Executable *b) {
     if (a->function_count != b->function_count || a->constant_count != b->constant_count ||
         a->primitive_count != b->primitive_count || a->code_word_count != b->code_word_count ||
@@ -144,10 +144,10 @@ static Error *tell(Attempt *attempt, const CompileOptions *options, Executable *
     return NULL;
 }
 
-/* Inputs that share a name of a dimension have the same size there, says the model, and is not
- * always right. Where the compiler has relied on that, the code is another one than without, and
- * the sizes are checked at each run. Else the name means nothing: sizes that differ are no error
- * but of the operator that cannot take them. */
+/* Compiles a model whose inputs share names of dimensions. By the model's promise such dimensions
+ * have equal sizes, but some models break the promise. If the code differs with and without it, the
+ * compiler relied on the names, and each run checks the sizes. Otherwise the names mean nothing,
+ * and an operator that cannot take different sizes reports them. */
 static Error *compile_onnx(
     const uint8_t *data, size_t size, const CompileOptions *options, Executable **out) {
     Attempt OWN_ATTEMPT(bound) = {0};
@@ -157,7 +157,7 @@ static Error *compile_onnx(
     if (!shared) return error ? error : tell(&bound, options, out);
     Error *other = try_names(data, size, options, ONNX_NAMES_APART, &shared, &apart);
     const bool part = !other && (error || is_same_code(apart.executable, bound.executable));
-    error_free(other); /* the names bind: whatever is wrong with them is told by the other one */
+    error_free(other); /* the names bind, so only errors of the first attempt count */
     if (error && !part) return error;
     error_free(error); /* the names contradict the model */
     return tell(part ? &apart : &bound, options, out);

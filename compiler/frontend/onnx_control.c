@@ -4,7 +4,7 @@
 
 #include "compiler/frontend/onnx_internal.h"
 
-/* A graph of a node as the content of a block; its results are those of the graph's outputs. */
+/* Fills a block with a graph of a node. The block's results are the graph's outputs. */
 static Error *fill_block(
     const OnnxNode *node, const Onnx__GraphProto *graph, IrBlock *block, uint32_t result_count) {
     if (graph->n_output != result_count)

@@ -1,12 +1,13 @@
-/* Removes names of dimensions that say nothing, or that cannot hold at all of their places.
+/* Removes names of dimensions that carry no information or cannot be right everywhere.
  *
  * Some exporters give one name to every dimension of unknown size. A name that stands more than
- * once in the shape of one input is such a name, or means a square: only its first place keeps the
- * name, so that passes conclude nothing about the others. A name that stands at the first dimension
- * and another one of the same input, or at three of them, is removed from all inputs.
+ * once in the shape of one input may be such a name, or mean a square. Only its first place keeps
+ * the name, so that passes draw no conclusion about the other places. A name that stands at the
+ * first dimension and another one of the same input, or at three of them, is removed from all
+ * inputs.
  *
- * A name that several inputs share either is relied on and checked, or means nothing: compile.c
- * tries both. */
+ * A name that several inputs share is either relied on and checked, or ignored: compile.c tries
+ * both. */
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 

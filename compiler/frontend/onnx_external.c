@@ -112,8 +112,8 @@ static Error *check_place(int file, const char *tree, const char *location) {
         location, path, tree);
 }
 
-/* What is checked is open already, so that no link can change in between; nothing is read before,
- * and no device or pipe opened. */
+/* Checks a file that is already open with O_PATH, so that no link can change between check and use.
+ * Devices and pipes are never opened for reading. */
 static Error *open_checked(int file, const char *tree, const char *location, int *out) {
     char name[PROC_NAME_SIZE];
     struct stat status;

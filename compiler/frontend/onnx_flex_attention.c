@@ -12,7 +12,7 @@ static Error *dims_of(
     return ir_build_simple(onnx_at(node), "Shape", attributes, tensor, NULL, NULL, out);
 }
 
-/* Under these dimensions, what is left of them, and more; NULL: no more. */
+/* Reshapes to dims, then the remaining elements, then more_dims (NULL: none). */
 static Error *reshape(const OnnxNode *node, IrVariable *tensor, IrVariable *dims,
     IrVariable *more_dims, IrVariable **out) {
     static const int64_t rest = -1;
@@ -95,7 +95,7 @@ static Error *weigh(
     return ir_build_simple(onnx_at(node), "CastLike", NULL, result, query, NULL, out);
 }
 
-/* The tensor as the graph of that name changes it; nothing happens where there is none. */
+/* Applies the graph attribute of that name to the tensor, if the node has it. */
 static Error *modify(const OnnxNode *node, const char *name, IrVariable **inout_tensor) {
     const Onnx__GraphProto *graph;
     OnnxScope scope;

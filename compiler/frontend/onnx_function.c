@@ -13,7 +13,7 @@ enum {
     OVERLOAD_LENGTH_MAX = 1024,
 };
 
-/* What a function is called by; absent ones are "". */
+/* The name by which nodes call a function; absent parts are "". */
 typedef struct FunctionName {
     const char *domain, *name;
     StringView overload;
@@ -50,7 +50,7 @@ static Error *read_unknown(
     return NULL;
 }
 
-/* Empty: it has none. */
+/* Reads a function's overload; an absent one is empty. */
 static Error *read_overload(const ProtobufCMessage *message, unsigned tag, StringView *out) {
     StringView found = {"", 0};
     for (unsigned i = 0; i < message->n_unknown_fields; i++)
@@ -151,8 +151,8 @@ Error *onnx_function_find(NameMap *by_key, const Onnx__NodeProto *node, OnnxLoca
 
 static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth);
 
-/* depth: of the scope that they would be expanded in. Nothing deeper than ONNX_CALL_DEPTH_MAX is
- * counted: the call that is counted for is refused there, when it is expanded. */
+/* depth: of the scope in which the nodes would be expanded. Nodes deeper than ONNX_CALL_DEPTH_MAX
+ * are not counted: expansion refuses the call at that depth. */
 static Error *count_nodes(NameMap *by_key, Onnx__NodeProto *const *nodes, size_t count,
     uint32_t depth, uint32_t *inout_total) {
     const uint32_t too_many = ONNX_EXPANDED_NODES_MAX + 1;
@@ -171,7 +171,7 @@ static Error *count_nodes(NameMap *by_key, Onnx__NodeProto *const *nodes, size_t
     return NULL;
 }
 
-/* One that is being counted calls itself: it is refused when it is expanded. */
+/* A function that is counted already may call itself; expansion refuses the recursion. */
 static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth) {
     if (function->counted) return NULL;
     function->counted = true;

@@ -12,7 +12,7 @@ static Error *ints_as_input(const OnnxNode *node, const char *name, IrVariable *
     return onnx_constant_ints(node, attribute->ints, attribute->n_ints, out);
 }
 
-/* What an operator's attribute says of its result's type: DTYPE_NONE, nothing. */
+/* The element type of an operator's result by its attribute, or DTYPE_NONE. */
 static DType attribute_type(const IrBinding *binding) {
     switch ((int)binding->operator_info->id) {
     case OPERATOR_CAST:

@@ -3,7 +3,7 @@
 
 enum { OPSET_OF_BROADCASTING = 7, OPSET_OF_EXACT_SELU = 6 };
 
-/* Input `index` as it is placed at the axes of input 0 from `axis` on. */
+/* Aligns input `index` with the axes of input 0 from `axis` on. */
 static Error *align(const OnnxNode *node, uint32_t index, int64_t axis, IrVariable **out) {
     OWN(Attributes, attributes) = NULL;
     if (!onnx_input(node, 0) || !onnx_input(node, index)) FAIL(INVALID, "an input is missing");

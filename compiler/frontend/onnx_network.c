@@ -34,7 +34,7 @@ static Error *inference_with_mask(const OnnxNode *node) {
     return set_outputs(node, results);
 }
 
-/* Up to opset 6 the ratio is an attribute, and training is what a node does that is no test. */
+/* Up to opset 6 the ratio is an attribute, and a node trains unless is_test is set. */
 static Error *old_training(const OnnxNode *node, IrVariable **inputs) {
     OWN(Attributes, to) = NULL;
     const Onnx__AttributeProto *ratio = onnx_attribute_find(node, "ratio");
@@ -60,7 +60,7 @@ static Error *training(const OnnxNode *node) {
     return set_outputs(node, results);
 }
 
-/* Whether it trains, or only an input that is not known yet says so. */
+/* True when the node trains, or when the input that decides is not known yet. */
 static Error *may_train(const OnnxNode *node, bool *out) {
     IrVariable *mode = onnx_input(node, 2);
     const Tensor *tensor = mode ? ir_variable_tensor(mode) : NULL;

@@ -1,4 +1,4 @@
-/* Normalizations whose older forms meant something else. */
+/* Normalizations whose older forms had other semantics. */
 #include "compiler/frontend/onnx_internal.h"
 
 /* f(a, b), both of the same shape or broadcast together. */
@@ -38,8 +38,8 @@ static Error *normalize_in_training(const OnnxNode *node) {
     return NULL;
 }
 
-/* Up to opset 13 whoever asks for the running statistics is training; up to opset 6 a node may say
- * that it is not, though it names them. */
+/* Up to opset 13 a node with outputs for running statistics is training. Up to opset 6 is_test
+ * overrides that. */
 Error *onnx_convert_batch_normalization(const OnnxNode *node) {
     static const char *const skipped[] = {"spatial", "is_test", "momentum", "training_mode", NULL};
     int64_t spatial, training, is_test;

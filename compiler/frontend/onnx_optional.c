@@ -1,7 +1,7 @@
 /* Optionals are nil or the element itself. */
 #include "compiler/frontend/onnx_internal.h"
 
-/* Whatever it is, the same value. */
+/* Passes on a value of any type. */
 Error *onnx_convert_identity(const OnnxNode *node) {
     IrVariable *input = onnx_input(node, 0);
     if (!input) FAIL(INVALID, "input 0 is missing");
@@ -14,7 +14,7 @@ Error *onnx_convert_optional(const OnnxNode *node) {
     return onnx_node_set_output(node, 0, optional);
 }
 
-/* Since opset 18 also of what is no optional: the value itself. */
+/* Since opset 18 the input may also be a plain value, which is the result. */
 Error *onnx_convert_optional_get_element(const OnnxNode *node) {
     IrVariable *input = onnx_input(node, 0), *element;
     if (!input) FAIL(INVALID, "input 0 is missing");

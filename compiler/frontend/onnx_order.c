@@ -8,7 +8,7 @@ enum { CYCLE_NAMES_MAX = 8 };
 
 /* Which earlier or later nodes each node needs, one list behind the other. */
 typedef struct Order {
-    const OnnxScope *scope; /* what it has needs no node */
+    const OnnxScope *scope; /* values in this scope need no node */
     Onnx__NodeProto *const *nodes;
     size_t count;
     NameMap *makers;  /* of the nodes' outputs: 1 + index */
@@ -127,7 +127,7 @@ typedef struct Walk {
     size_t done;
 } Walk;
 
-/* Puts behind what is done: all that the node needs, then the node. */
+/* Appends to `out` all nodes that the node needs, then the node. */
 static Error *walk_from(const Order *order, Walk *walk, uint32_t node, Onnx__NodeProto **out) {
     size_t depth = 0;
     if (walk->states[node] == NODE_DONE) return NULL;

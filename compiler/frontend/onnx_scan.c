@@ -93,7 +93,7 @@ static Error *is_backwards(
     return NULL;
 }
 
-/* Slice number `counter` of what scan input index is, from the front or the back. */
+/* Slice number `counter` of scan input `index`, from the front or the back. */
 static Error *input_slice(const OnnxNode *node, const ScanParts *parts, const IrLoop *loop,
     uint32_t index, IrVariable *whole, IrVariable **out) {
     int64_t axis;

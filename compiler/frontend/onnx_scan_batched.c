@@ -87,7 +87,7 @@ static Error *pad_output(
     return NULL;
 }
 
-/* One item: what it gives goes behind the lists that the loop carries. */
+/* Runs the scan for one item and appends its results to the lists that the loop carries. */
 static Error *fill_item(const Batched *batched, IrLoop *loop) {
     const OnnxNode *node = batched->node;
     ScanParts item = batched->whole;

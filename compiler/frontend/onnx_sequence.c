@@ -156,7 +156,7 @@ Error *onnx_convert_split_to_sequence(const OnnxNode *node) {
     TRY(onnx_attribute_int(node, "keepdims", 1, &keep_dims));
     if (keep_dims != 0 && keep_dims != 1)
         FAIL(INVALID, "attribute keepdims is %lld, not 0 or 1", (long long)keep_dims);
-    /* where lengths are given, the axis stays whatever keepdims says */
+    /* keepdims counts only if no lengths are given */
     parts.squeeze = keep_dims == 0 && !onnx_input(node, 1);
     TRY(split_bounds(node, &parts, &count));
     TRY(ir_build_list(onnx_at(node), 0, NULL, &list));

@@ -72,7 +72,8 @@ static TypedData typed_data(const Onnx__TensorProto *proto, DType dtype) {
     return (TypedData){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
 }
 
-/* Elements of 2 and 4 bits come packed, a byte in each item; those of 6 bits come one in each. */
+/* Elements of 2 and 4 bits are packed, one byte in each item; elements of 6 bits have an item
+ * each. */
 static bool is_one_an_item(DType dtype) { return dtype_bits(dtype) >= 8 || dtype_bits(dtype) == 6; }
 
 static uint64_t item_count(DType dtype, const Shape *shape, uint64_t bytes) {
@@ -96,7 +97,8 @@ static void copy_typed(TypedData typed, DType dtype, char *out) {
     }
 }
 
-/* What the file holds must be as much as the shape says, before memory is taken for it. */
+/* Checks that the file holds exactly as much data as the shape needs, before memory is
+ * allocated. */
 static Error *check_held_data(
     const Onnx__TensorProto *proto, TypedData typed, uint64_t items, uint64_t bytes) {
     if (proto->has_raw_data && proto->raw_data.len != bytes)

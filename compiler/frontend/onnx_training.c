@@ -1,14 +1,14 @@
 /* The optimizers of ai.onnx.preview.training: Adagrad, Adam and Momentum, step by step. */
 #include "compiler/frontend/onnx_internal.h"
 
-/* One tensor that is optimized, and what the node's scalars are in its type. */
+/* One tensor to optimize, with the node's scalars in the tensor's element type. */
 typedef struct Update {
     const OnnxNode *node;
     DType dtype;
     IrVariable *rate, *count;
     IrVariable *is_later; /* whether the update count is above 0 */
     IrVariable *value, *gradient;
-    IrVariable *moments[2]; /* what each optimizer accumulates */
+    IrVariable *moments[2]; /* the values that the optimizer accumulates */
 } Update;
 
 typedef Error *UpdateStep(Update *update);
@@ -39,7 +39,7 @@ static Error *scaled(
     return b ? apply(update, "Add", *out, b, out) : NULL;
 }
 
-/* a if the count is above 0, else b. */
+/* a if the count is above 0, otherwise b. */
 static Error *later(const Update *update, IrVariable *a, IrVariable *b, IrVariable **out) {
     return ir_build_simple(onnx_at(update->node), "Where", NULL, update->is_later, a, b, out);
 }

@@ -43,7 +43,7 @@ static Error *check_results(const Check *check, const IrBlock *block, uint32_t c
     return NULL;
 }
 
-/* What a block made goes out of sight at its end. */
+/* Results of a block's bindings are out of scope behind the block. */
 static void leave_block(const Check *check, const IrBlock *block) {
     for (IrBinding *binding = block->first; binding; binding = binding->next)
         set_made(check, binding->results, binding->result_count, 0);

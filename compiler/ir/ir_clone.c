@@ -5,7 +5,7 @@
 #include "compiler/ir/ir_walk.h"
 
 typedef struct Clone {
-    IrVariable **map; /* by id of the original: what stands for it */
+    IrVariable **map; /* by id of the original: its clone */
     uint32_t variable_count;
 } Clone;
 

@@ -1,7 +1,7 @@
 /* Loops as local tail-recursive functions. */
 #include "compiler/ir/ir_build.h"
 
-/* The exit: the round counter and the carried values as they are. */
+/* Makes the exit return the round counter and the unchanged carried values. */
 static Error *loop_set_exit(const IrLoop *loop, IrBlock *block) {
     void *array;
     TRY(arena_alloc(&loop->function->module->arena, (size_t)loop->carried_count + 1,
@@ -12,7 +12,8 @@ static Error *loop_set_exit(const IrLoop *loop, IrBlock *block) {
     return ir_block_set_results(block, loop->carried_count + 1, results);
 }
 
-/* Puts an If around what follows: *inout_block becomes its then-block, the else-block leaves. */
+/* Inserts an If for the rest of the round: *inout_block becomes its then-block, and the else-block
+ * exits the loop. */
 static Error *loop_test(const IrLoop *loop, IrVariable *condition, IrBlock **inout_block) {
     IrBlock *then_block, *else_block;
     IrVariable **results;

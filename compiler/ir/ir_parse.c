@@ -98,7 +98,7 @@ static Error *parse_declared(Parser *parser, IrBinding *binding) {
     return NULL;
 }
 
-/* What a binding of the kind has between its name and its operands. */
+/* Parses the parts between a binding's name and its operands. */
 static Error *parse_details(Parser *parser, IrBinding *binding) {
     IrTokens *tokens = &parser->tokens;
     switch (binding->kind) {

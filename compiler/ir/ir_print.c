@@ -177,7 +177,7 @@ static void print_function_name(Printer *printer, const IrFunction *function) {
     if (!function->exported) text_appendf(printer->out, ".%u", function->index);
 }
 
-/* What stands between the kind's name and the operands, and behind them. */
+/* Prints the kind's name and the details between name and operands. */
 static void print_details(Printer *printer, const IrBinding *binding) {
     TextBuilder *out = printer->out;
     if (binding->kind == IR_OPERATOR) {

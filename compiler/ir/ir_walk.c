@@ -95,7 +95,7 @@ Error *ir_side_table(const IrModule *module, size_t element_size, void **out) {
     return memory_alloc(module->variable_count ? module->variable_count : 1, element_size, out);
 }
 
-/* Bindings and what they make now belong to `to`. */
+/* Moves all bindings of `from`, with their results, to `to`. */
 void ir_move_bindings(IrBlock *from, IrBlock *to, IrBinding *before) {
     if (!from->first) return;
     for (IrBinding *binding = from->first; binding; binding = binding->next) {

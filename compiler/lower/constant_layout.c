@@ -73,7 +73,7 @@ static bool value_equal(const Value *a, const Value *b) {
         return a->string->size == b->string->size &&
                memcmp(a->string->text, b->string->text, a->string->size) == 0;
     if (a->tag == VALUE_BOOL) return a->boolean == b->boolean;
-    /* by bits, so that NaNs and signed zeros stay what they are */
+    /* by bits, so that different NaNs and signed zeros are not merged */
     if (!value_is(a, OBJECT_TENSOR)) return memcmp(&a->integer, &b->integer, 8) == 0;
     const Tensor *left = a->tensor, *right = b->tensor;
     if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) return false;

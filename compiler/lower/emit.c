@@ -92,7 +92,7 @@ static Error *emit_if(Emitter *emitter, const IrBinding *binding, bool *out_ende
     uint32_t test_pc = executable_builder_pc(emitter->builder);
     TRY(emit_add_use(emitter, binding->operands[0]));
     TRY(emit_add_immediate(emitter, 0));
-    TRY(emit_add_immediate(emitter, 1)); /* equal to 0: patched to the else-branch */
+    TRY(emit_add_immediate(emitter, 1)); /* taken when equal to 0; patched to the else-branch */
     TRY(emit_add_immediate(emitter, 1));
     TRY(emit_instruction(emitter, OPCODE_IF, 0, REGISTER_NONE));
     bool then_ended, else_ended;
@@ -150,7 +150,7 @@ static Error *emit_function(Emitter *emitter, const IrFunction *function) {
     return emit_block(emitter, function->body, &ended);
 }
 
-/* Names are for people; those of functions that nobody outside may call get their number. */
+/* Function names are for people. A function that is not exported gets its number appended. */
 static Error *declare_function(Emitter *emitter, const IrFunction *function) {
     TextBuilder OWN_TEXT(name) = {0};
     text_append(&name, function->name);

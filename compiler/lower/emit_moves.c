@@ -1,13 +1,13 @@
 #include "base/allocator.h"
 #include "compiler/lower/emit_internal.h"
 
-/* Moves between registers form chains that end in registers nobody reads, which go first, and
- * cycles, which are opened by saving one register. */
+/* Parallel moves between registers form chains and cycles. A chain ends in a register that no move
+ * reads: chains go first, from that end. A cycle is opened by saving one register. */
 typedef struct Moves {
     uint64_t *source_of; /* by target register; valid where pending */
     uint32_t *readers;   /* by register: pending moves that read it */
     uint8_t *pending;    /* by target register */
-    uint32_t *ready;     /* targets that nobody reads any more */
+    uint32_t *ready;     /* targets that no pending move reads */
     uint32_t ready_count;
 } Moves;
 

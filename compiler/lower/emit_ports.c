@@ -2,7 +2,7 @@
 #include "base/allocator.h"
 #include "compiler/lower/emit_internal.h"
 
-/* An optional, then a list, then what its tensors are: goes on to that. */
+/* Finds the form (optional, list or both) and leaves the type inside in *inout_type. */
 static PortForm port_form(const IrType **inout_type) {
     static const IrType unknown = {.kind = IR_TYPE_UNKNOWN};
     const IrType *type = *inout_type;
@@ -14,8 +14,8 @@ static PortForm port_form(const IrType **inout_type) {
     return optional ? (list ? PORT_OPTIONAL_LIST : PORT_OPTIONAL) : list ? PORT_LIST : PORT_TENSOR;
 }
 
-/* What a result is declared to be says more where inference knows less: of an empty list it does
- * not know the elements, and what a loop carries may be an optional until it was filled. */
+/* True when the declared type is more precise than the inferred one: inference does not know the
+ * elements of an empty list, or whether a loop's carried optional is filled. */
 static bool prefers_declared(const IrType *declared, const IrType *inferred) {
     if (ir_type_is_container(declared)) return true;
     return declared->kind == IR_TYPE_TENSOR && inferred->kind == IR_TYPE_UNKNOWN;

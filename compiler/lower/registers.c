@@ -9,10 +9,11 @@
 enum { POSITION_NEVER = UINT32_MAX, POSITION_ENDED = 0 };
 
 typedef struct Allocation {
-    uint32_t *of;       /* by id */
-    uint32_t *last_use; /* by id: position; POSITION_NEVER: somebody else frees its register */
-    uint32_t *prefer;   /* by id: 1 + register that it should be made in */
-    uint32_t *owner;    /* by register: 1 + id of the variable in it last */
+    uint32_t *of; /* by id */
+    /* by id: position, or POSITION_NEVER if another variable frees the register */
+    uint32_t *last_use;
+    uint32_t *prefer; /* by id: 1 + register that it should be made in */
+    uint32_t *owner;  /* by register: 1 + id of the variable in it last */
     size_t owner_capacity;
     uint64_t *free_bits;
     size_t word_count;
@@ -54,7 +55,7 @@ static void register_take(Allocation *allocation, uint32_t index, const IrVariab
     allocation->free_bits[index / 64] &= ~(UINT64_C(1) << (index % 64));
 }
 
-/* The preferred register where it is free, else the lowest free one. */
+/* Takes the preferred register if it is free, otherwise the lowest free one. */
 static Error *variable_place(Allocation *allocation, const IrVariable *variable) {
     uint32_t *of = &allocation->of[variable->id];
     if (*of != REGISTERS_NONE) return NULL;
@@ -105,13 +106,12 @@ static void variable_end(Allocation *allocation, const IrVariable *variable) {
     if (allocation->of[variable->id] == REGISTERS_NONE) return; /* of a tail call */
     if (allocation->last_use[variable->id] != allocation->position) return;
     allocation->last_use[variable->id] = POSITION_NEVER;
-    /* results of a branch in tail position are returned where they are made: they have no register
-     */
+    /* a result of a branch in tail position is returned where it is made, and has no register */
     if (allocation->of[variable->id] != REGISTERS_NONE)
         register_free(allocation, allocation->of[variable->id]);
 }
 
-/* What a branch makes for its results is made in their registers. */
+/* Gives a branch's results the registers of the If's results, so that no move is needed. */
 static void branch_place_results(
     Allocation *allocation, const IrBinding *binding, const IrBlock *block) {
     for (uint32_t i = 0; i < block->result_count; i++) {
@@ -125,7 +125,7 @@ static void branch_place_results(
 
 static Error *block_place(Allocation *allocation, const IrBlock *block);
 
-/* Which registers are free and what the others hold, kept over a branch. */
+/* A copy of the registers' state, kept over a branch. */
 typedef struct SavedRegisters {
     uint64_t *free_bits;
     uint32_t *owner;
@@ -163,7 +163,8 @@ static void registers_restore(Allocation *allocation, SavedRegisters *saved) {
     memory_free(saved->owner);
 }
 
-/* A branch in tail position: what it does not use is dead in it, whatever the other one uses. */
+/* In a branch in tail position, all values are dead that this branch does not use, even if the
+ * other one uses them. */
 static Error *tail_branch_place(Allocation *allocation, const IrBlock *block) {
     SavedRegisters saved;
     TRY(registers_save(allocation, &saved));
@@ -203,7 +204,7 @@ static Error *block_place(Allocation *allocation, const IrBlock *block) {
             uint32_t id = binding->results[i]->id;
             if (allocation->last_use[id] > position) continue;
             allocation->last_use[id] = POSITION_ENDED;
-            register_free(allocation, allocation->of[id]); /* nothing uses it */
+            register_free(allocation, allocation->of[id]); /* the result has no use */
         }
     }
     allocation->position++;

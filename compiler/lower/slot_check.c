@@ -50,8 +50,8 @@ static Error *check_operands_in(const IrBinding *binding, uint32_t first, uint8_
     return NULL;
 }
 
-/* What stands in fields and closures, whose readers cannot know who wrote it, is where its element
- * type says. Of a value without one nothing can be said here. */
+/* Readers of fields and closures cannot know the writer, so the element type alone decides the slot
+ * of a value there. Values of unknown element type are not checked. */
 static Error *check_fields(const IrBinding *binding, uint32_t first) {
     for (uint32_t i = first; i < binding->operand_count; i++) {
         const IrType *type = &binding->operands[i]->type;

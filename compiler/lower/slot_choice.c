@@ -55,7 +55,7 @@ static uint8_t handed(const SlotChoice *choice, const IrVariable *variable) {
     return choice->strings[variable->id] || may_be_handed_on_host(&variable->type) ? 0 : 1;
 }
 
-/* Strings are on the host, and so is what makes them or something of them. */
+/* True for operators that read or make strings: they run on the host. */
 static bool has_strings(const SlotChoice *choice, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->operand_count; i++)
         if (binding->operands[i] && choice->strings[binding->operands[i]->id]) return true;
@@ -64,8 +64,7 @@ static bool has_strings(const SlotChoice *choice, const IrBinding *binding) {
     return false;
 }
 
-/* What is put into a list goes to where its tensors are, what is taken out as it is comes from
- * there. */
+/* A tensor that goes into a list, or comes out of it, is in the slot of the list's tensors. */
 static uint8_t packed_call_operand(
     const SlotChoice *choice, const IrBinding *binding, uint32_t index) {
     const IrType *type = &binding->operands[index]->type;
@@ -125,7 +124,7 @@ static bool has_one_slot(const IrBinding *binding) {
            binding->kind == IR_DEVICE_COPY;
 }
 
-/* What can be said of a result from its binding alone. */
+/* The first choice for a result, from its binding alone. */
 static uint8_t start_of(
     const SlotChoice *choice, const IrBinding *binding, const IrVariable *variable) {
     switch (binding->kind) {

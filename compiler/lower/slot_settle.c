@@ -25,7 +25,7 @@ typedef struct Settling {
     Item *items; /* functions first, by index */
     uint32_t item_count;
     uint32_t *item_of;  /* by variable id: the binding that makes it, or its function's */
-    uint8_t *wanted;    /* by site: what it wanted when it was looked at */
+    uint8_t *wanted;    /* by site: the slot that it wanted when last looked at */
     uint32_t *uses[2];  /* by variable id: sites that want it in that slot */
     uint32_t *calls[2]; /* by function's result: the same over the results of its calls */
     Lists users;        /* by variable id */
@@ -58,7 +58,7 @@ static void push_list(Settling *self, const Lists *lists, size_t owner) {
         push(self, lists->items[i]);
 }
 
-/* Something of the variable has changed: who made it, who uses it, who hands it over. */
+/* Queues all items that read, make or pass on a variable that changed. */
 static void touch_variable(Settling *self, const IrVariable *variable) {
     if (variable->constant) return;
     push(self, self->item_of[variable->id]);
@@ -67,7 +67,7 @@ static void touch_variable(Settling *self, const IrVariable *variable) {
         push_list(self, &self->callers, variable->block->function->index);
 }
 
-/* The only way from the host to the device: what is pinned stays. */
+/* Moves a variable from the host to the device unless it is pinned. No other function does. */
 static void variable_to_device(Settling *self, const IrVariable *variable) {
     SlotChoice *choice = self->choice;
     if (choice->of[variable->id] == 1 || choice->pinned[variable->id]) return;
@@ -195,7 +195,7 @@ static void settle_function(Settling *self, const IrFunction *function) {
             variable_to_device(self, body->parameters[i]);
 }
 
-/* A site wants what it wants now; then what is known of all who want the value. */
+/* Updates the wish of a site, then the variable's needs, which join the wishes of all its sites. */
 static void want(Settling *self, size_t site, const IrVariable *variable, uint8_t slot) {
     uint8_t *wanted = &self->wanted[site];
     if (!variable || variable->constant || *wanted == slot) return;
@@ -209,7 +209,7 @@ static void want(Settling *self, size_t site, const IrVariable *variable, uint8_
     touch_variable(self, variable);
 }
 
-/* What a call's result is needed for is what the function's is needed for. */
+/* Adds the needs of a call's result to the needs of the function's result. */
 static void want_of_callee(Settling *self, size_t site, const IrBinding *call, uint32_t index) {
     uint32_t at = self->choice->first_result[call->function->index] + index;
     uint8_t now = self->choice->needs[call->results[index]->id];
@@ -263,7 +263,7 @@ static void settle(Settling *self, uint32_t index) {
         settle_call(self, item->binding);
 }
 
-/* ---- who has to do with what ---- */
+/* ---- lists: items by variable, callers by function ---- */
 
 typedef void Visitor(Settling *self, size_t owner, uint32_t item, void *context);
 
@@ -394,8 +394,8 @@ static Error *prepare(Settling *self) {
     return make_lists(self, module->function_count, visit_callers, &self->callers);
 }
 
-/* What is wanted is known of all before the first is moved: until then nothing seems to be needed
- * on the host. */
+/* Collects all wishes before the first value moves: until then, no value seems to be needed on the
+ * host. */
 static Error *run(Settling *self) {
     TRY(prepare(self));
     for (uint32_t i = 0; i < self->item_count; i++) refresh(self, i);

@@ -15,7 +15,7 @@ static void set_tags(IrModule *module) {
     }
 }
 
-/* Moves a case's bindings behind what reads its fields. */
+/* Reads the case's fields, then moves the case's bindings behind these reads. */
 static Error *case_move(IrBinding *match, uint32_t index, IrBlock *to) {
     IrBlock *from = match->blocks[index];
     for (uint32_t i = 0; i < from->parameter_count; i++) {
@@ -87,7 +87,7 @@ Error *adt_tags_pass(PassContext *context) {
             IrBinding *before = binding->previous;
             IrBlock *block = binding->block;
             TRY(lower_match(binding));
-            /* goes on with what now stands in its place, to reach matches inside the cases */
+            /* the walk continues with the replacement, since the cases may contain matches */
             binding = before ? ir_walk_over(before) : ir_walk_first(block);
         }
     }

@@ -19,11 +19,12 @@ typedef struct Growth {
     IrBinding *const *calls; /* of the loop, its own ones too */
     size_t call_count;
     IrVariable *value;  /* the parameter */
-    uint32_t parameter; /* its index */
+    uint32_t parameter; /* the parameter's index */
     uint32_t axis;
     int64_t outwards[SHAPE_RANK_MAX]; /* brings the axis to the front */
     int64_t back[SHAPE_RANK_MAX];
-    IrVariable *turned, *plain; /* the last copy in the old order: of what */
+    /* plain: the last copy in the old order; turned: the variable that was copied */
+    IrVariable *turned, *plain;
 } Growth;
 
 static bool is_self_call(const Growth *growth, const IrBinding *binding) {
@@ -54,8 +55,8 @@ static bool is_exit(const Growth *growth, const IrBlock *block) {
     return false;
 }
 
-/* The Concat of the carried value and what follows it that makes the variable, in a round that may
- * go on. */
+/* Finds the Concat that makes the variable from the carried value and further pieces, in a round
+ * that may continue. */
 static IrBinding *grown_by(const Growth *growth, const IrVariable *variable, uint32_t *out_axis) {
     IrBinding *maker = variable->binding;
     if (!maker || maker->kind != IR_OPERATOR || maker->operator_info->id != OPERATOR_CONCAT)
@@ -70,7 +71,8 @@ static IrBinding *grown_by(const Growth *growth, const IrVariable *variable, uin
     return *out_axis < rank ? maker : NULL;
 }
 
-/* Every round carries on the value as it is or grown along the one axis. */
+/* Finds the one axis along which rounds grow the value. False if a round changes the value in
+ * another way. */
 static bool find_axis(Growth *growth) {
     uint32_t grown = 0;
     for (size_t i = 0; i < growth->call_count; i++) {
@@ -93,7 +95,7 @@ static bool is_outermost(const Growth *growth) {
 
 /* ---- whether all that reads it can ---- */
 
-/* The value, or what a round makes of it. */
+/* True for the carried value and its grown form. */
 static bool is_of_growth(const Growth *growth, const IrVariable *variable) {
     uint32_t axis;
     return variable && (variable == growth->value ||
@@ -112,7 +114,7 @@ static bool reads(const Growth *growth, const IrBinding *binding, uint32_t opera
     if (is_exit(growth, binding->block) || binding->kind == IR_SHAPE_OF) return true;
     if (is_self_call(growth, binding)) return operand == growth->parameter;
     if (binding->kind != IR_OPERATOR) return false;
-    /* one that grows along another axis would grow what it gets a copy of */
+    /* a Concat along another axis would grow a copy of the value */
     return binding->operands[0] != growth->value || !grown_by(growth, binding->results[0], &axis) ||
            axis == growth->axis;
 }
@@ -136,7 +138,7 @@ static bool readers_allow(const Growth *growth) {
     return true;
 }
 
-/* It is called by name and from outside of loops, so that the order is changed seldom. */
+/* True when all callers are known and outside of loops, so that the order changes seldom. */
 static bool callers_allow(const Growth *growth) {
     if (growth->loop->exported || growth->lists->is_closure[growth->loop->index]) return false;
     for (size_t i = 0; i < growth->call_count; i++) {
@@ -198,7 +200,8 @@ static size_t count_uses(const IrFunction *function, const IrVariable *variable)
     return uses;
 }
 
-/* The piece with its axis first. What only brought it into its present order goes. */
+/* The piece with the grown axis first. A Transpose that made its present order is removed if
+ * nothing else uses it. */
 static Error *turn_piece(
     const Growth *growth, IrBinding *grower, IrVariable *piece, IrVariable **out) {
     IrBinding *maker = piece->binding;
@@ -377,7 +380,7 @@ static Error *turn(Growth *growth) {
     for (size_t i = 0; i < growth->call_count; i++)
         if (growth->calls[i]->block->function != growth->loop)
             TRY(turn_argument(growth, growth->calls[i]));
-    /* the readers first: they are known by the Concat */
+    /* readers first, since the Concat identifies them */
     growth->value->type = type_of(&growth->value->type, growth->outwards);
     TRY(for_each_binding(growth, growth->loop, turn_type));
     TRY(for_each_binding(growth, growth->loop, turn_reader));

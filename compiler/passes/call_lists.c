@@ -12,7 +12,7 @@ static Error *allocate(const IrModule *module, CallLists *lists) {
     return NULL;
 }
 
-/* place: puts calls where first says, and moves that on; else counts them there. */
+/* place true: stores each call at lists->first and advances it; false: only counts calls there. */
 static size_t visit(const IrModule *module, CallLists *lists, bool place) {
     size_t count = 0;
     for (size_t f = 0; f < module->function_count; f++) {

@@ -112,7 +112,7 @@ static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
     return NULL;
 }
 
-/* A transpose of the image by somebody who wants this form. */
+/* Replaces a transpose of the image to this form by the image in this form. */
 static bool read_last(const ChannelsLast *pass, IrBinding *binding) {
     if (!permutes(binding, to_last) || !channels_last_expects(pass, binding->operands[0]))
         return false;
@@ -170,5 +170,5 @@ Error *channels_last_pass(PassContext *context) {
     memory_free(pass.forms);
     TRY(error);
     ir_replace_all(module);
-    return drop_dead_pass(context); /* what was made anew */
+    return drop_dead_pass(context); /* removes the new bindings that have no use */
 }

@@ -57,7 +57,8 @@ static bool is_channel_constant(const IrVariable *variable, const IrType *image)
     return true;
 }
 
-/* At least one image has the form, and whatever else there is can be given it for nothing. */
+/* True when at least one operand is an image in the form, and each other operand is an image or a
+ * constant of channels. */
 static bool takes_pointwise(const ChannelsLast *pass, const IrBinding *binding) {
     bool has_image = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
@@ -86,7 +87,7 @@ bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     return pointwise_program_takes(id) && takes_pointwise(pass, binding);
 }
 
-/* [C], [C, 1, 1] or [1, C, 1, 1] as [C]; one element stays as it is. */
+/* Reshapes [C], [C, 1, 1] or [1, C, 1, 1] to [C], and a single element to a scalar. */
 static Error *channel_vector(ChannelsLast *pass, IrVariable *constant, IrVariable **out) {
     Tensor *tensor = ir_variable_tensor(constant);
     int64_t count = shape_count_unchecked(&tensor->shape);

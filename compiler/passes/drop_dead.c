@@ -35,7 +35,7 @@ static bool is_dead(const DeadCode *dead, const IrBinding *root) {
     return true;
 }
 
-/* Results of an If that nobody uses are not handed over. */
+/* Drops results of an If that have no use. */
 static void trim_branches(DeadCode *dead, IrBinding *binding) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < binding->result_count; i++) {
@@ -74,7 +74,7 @@ static void clean_block(DeadCode *dead, IrBlock *block) {
             dead->changed = true;
         } else {
             if (binding->kind == IR_IF) trim_branches(dead, binding);
-            /* every output of Split is a part: their number means something */
+            /* Split keeps all outputs, since their number decides the parts */
             if (binding->kind == IR_OPERATOR && binding->operator_info->id != OPERATOR_SPLIT)
                 trim_operator(dead, binding);
             for (uint32_t i = 0; i < binding->block_count; i++)
@@ -84,7 +84,7 @@ static void clean_block(DeadCode *dead, IrBlock *block) {
     }
 }
 
-/* Marks what can be called from outside. */
+/* Marks the functions that can be called from outside, directly or through others. */
 static void reach(const IrModule *module, bool *reached, IrFunction **worklist) {
     size_t count = 0;
     for (size_t f = 0; f < module->function_count; f++) {

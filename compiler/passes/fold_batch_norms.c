@@ -113,7 +113,8 @@ static Error *read_norm(Fusion *fusion, const IrBinding *norm, Affine *out) {
     return error;
 }
 
-/* What the binding does to its operand *out_image; *out as it was where it is none. */
+/* Reads the binding as a scale or a shift of its operand *out_image. *out is unchanged if the
+ * binding is neither. */
 static Error *read_affine(
     Fusion *fusion, const IrBinding *binding, IrVariable **out_image, Affine *out) {
     const OperatorId id = binding->operator_info->id;
@@ -173,9 +174,8 @@ static Error *fold(Fusion *fusion, const IrBinding *conv, const Affine *affine, 
     return fold_bias(fusion, affine, bias, &out->bias);
 }
 
-/* The largest of them is rounded to the type's precision, so that all are as exact as it is. Not so
- * beyond the largest number, nor where float16 runs out of bits at its small end; the others' is
- * too small to matter. */
+/* True when the largest value keeps the type's full precision; the others are then exact enough.
+ * False beyond the largest number, and for float16 also below the smallest normal number. */
 static bool rounds_well(const float *values, int64_t count, DType dtype) {
     float largest = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -274,7 +274,8 @@ static int64_t channels_of(const Affine *affine) {
     return shape_count_unchecked(affine->scale ? &affine->scale->shape : &affine->shift->shape);
 }
 
-/* *out: what `before` and then `affine` do; as it was where one of them cannot be had so. */
+/* *out: `before` followed by `affine`; unchanged if the combination cannot be computed or is not
+ * finite. */
 static Error *compose(
     Fusion *fusion, const Affine *before, const Affine *affine, Affine *out, bool *out_done) {
     Affine both = {0};
@@ -297,12 +298,12 @@ static Error *compose(
     return NULL;
 }
 
-/* A row of operators, each a scale or a shift or both, of which nobody else uses what is between.
- */
+/* A chain of scales and shifts. Only the next operator of the chain uses each intermediate
+ * value. */
 typedef struct Row {
     Affine affine;
     const IrBinding *first;
-    IrVariable *image; /* its operand */
+    IrVariable *image; /* the operand of the first operator */
     int count;         /* operators as which the row stands there; a normalisation is three */
 } Row;
 
@@ -336,7 +337,8 @@ static Error *lengthen(Fusion *fusion, Row *row, bool *out_done) {
     return NULL;
 }
 
-/* The row that ends with the binding; count 0: it is none. The caller releases its affine. */
+/* Reads the chain that ends with the binding; count is 0 if there is none. The caller releases its
+ * affine. */
 static Error *read_row(Fusion *fusion, const IrBinding *binding, Row *out) {
     *out = (Row){.first = binding};
     TRY(read_affine(fusion, binding, &out->image, &out->affine));

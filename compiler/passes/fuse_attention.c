@@ -88,8 +88,8 @@ static Error *mask_of_where(
     return fusion_insert(fusion, root, "Where", NULL, 3, inputs, &type, out);
 }
 
-/* What is behind the scores' Softmax. *out_where: to become a mask. Its fill must be so small that
- * scores vanish in the sum; of float16 only the infinity is. */
+/* Matches the value before the scores' Softmax. *out_where: a Where that must become a mask. Its
+ * fill must be so small that masked scores vanish in the sum; for float16 only -infinity is. */
 static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable *value,
     Scores *scores, const IrBinding **out_where) {
     enum { SMALL_ENOUGH = -100000000 };

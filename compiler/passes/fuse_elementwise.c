@@ -95,7 +95,7 @@ static bool find_inputs(Group *group) {
     return true;
 }
 
-/* Takes in what makes the members' operands, as long as nobody else uses it. */
+/* Adds makers of the members' operands to the group, if only the group uses their results. */
 static void grow(const Fusion *fusion, Group *group) {
     const IrBinding *root = group->members[0];
     const IrType *shape = &root->results[0]->type;
@@ -175,7 +175,7 @@ static Error *fuse(Fusion *fusion, Group *group) {
         fusion, root, "FusedElementwise", attributes, group->input_count, group->inputs);
 }
 
-/* Small integers are shape arithmetic: they stay apart, for the host. */
+/* False for integers: small ones are shape arithmetic, which runs on the host. */
 static bool is_worth_it(const IrType *type) {
     return type->kind == IR_TYPE_TENSOR && dtype_is_float(type->dtype);
 }
@@ -195,6 +195,6 @@ static Error *rule(Fusion *fusion, IrBinding *binding) {
 }
 
 Error *fuse_elementwise_pass(PassContext *context) {
-    /* from the end: what a later operator takes in is never a root */
+    /* backwards, so that an operator inside a later one's group never starts a group */
     return fusion_run_backwards(context, rule);
 }

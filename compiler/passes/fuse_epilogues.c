@@ -37,7 +37,7 @@ static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
         break;
     case OPERATOR_GEMM:
         out->alpha = attributes_float(attributes, "alpha");
-        /* its bias is scaled on its own */
+        /* FusedMatMul does not scale the bias apart from the product */
         if (out->inputs[2] && attributes_float(attributes, "beta") != 1) return false;
         break;
     case OPERATOR_MATMUL:

@@ -52,7 +52,7 @@ static bool has_scale(const Product *product, double wanted) {
     return fabs(product->scale - wanted) < (1e-4 + product->slack) * wanted;
 }
 
-/* x for "scale * x", of which nothing else may be made. */
+/* x for "scale * x" without further factors, otherwise NULL. */
 static IrVariable *scaled(
     const Fusion *fusion, const IrBinding *root, IrVariable *variable, double scale) {
     Product product = {.scale = 1};

@@ -13,7 +13,7 @@ static IrVariable *mean_input(const IrBinding *consumer, const IrVariable *mean)
     return last ? input : NULL;
 }
 
-/* What is squared, as Pow(x, 2) or Mul(x, x). */
+/* x for x * x, written as Pow(x, 2) or Mul(x, x). */
 static IrVariable *square_input(const IrBinding *consumer, const IrVariable *square) {
     const IrBinding *pow = fusion_maker(consumer, square, OPERATOR_POW);
     if (pow && fusion_scalar_is(fusion_operand(pow, 1), 2)) return fusion_operand(pow, 0);

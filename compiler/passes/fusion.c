@@ -102,8 +102,8 @@ static Error *set_uses(Fusion *fusion, const IrVariable *variable, uint32_t uses
     return NULL;
 }
 
-/* Takes a binding away, and what nobody uses after that. Each step back is an operand of something
- * removed, so the depth of this loop is that of a chain, kept on an explicit list. */
+/* Removes a binding, then the pure operators whose results have no use any more. Works on an
+ * explicit list, since a chain of operands may be long. */
 static void remove_unused(Fusion *fusion, IrBinding *binding) {
     IrBinding *list = binding; /* linked through `next` once out of their blocks */
     ir_remove(binding);
@@ -193,7 +193,7 @@ static Error *run_backwards(Fusion *fusion, IrBlock *block, FusionRule *rule) {
         for (uint32_t i = 0; i < binding->block_count; i++)
             TRY(run_backwards(fusion, binding->blocks[i], rule));
         TRY(run_rule(fusion, binding, rule));
-        /* goes on before what stands in its place now */
+        /* continues before the replacement */
         IrVariable *result = binding->result_count ? binding->results[0] : NULL;
         if (result && result->replacement) binding = ir_resolve(result)->binding;
         if (!binding || binding->block != block) return NULL;

@@ -88,8 +88,8 @@ static Error *inline_call(Inlining *inlining, IrBinding *call, bool *out_done) {
     return NULL;
 }
 
-/* Bodies that were put in are looked at too: their calls are of functions further down, and
- * recursive ones stay, so this ends. */
+/* Inlined bodies are visited, too. The walk ends, since their calls go to later functions, and
+ * recursive calls stay. */
 static Error *inline_function(Inlining *inlining, IrFunction *function) {
     IrBinding *binding = ir_walk_first(function->body);
     while (binding) {

@@ -54,7 +54,7 @@ static Error *add_use(
     return captures_add(captures, variable, inout_changed);
 }
 
-/* What the function itself uses of others. */
+/* Finds the variables of other functions that the function itself uses. */
 static Error *find_own(Captures *captures, IrFunction *function) {
     bool changed;
     IrBlock *body = function->body;
@@ -72,7 +72,7 @@ static Error *find_own(Captures *captures, IrFunction *function) {
     return NULL;
 }
 
-/* What the functions it calls need from outside of them, and is not its own. */
+/* Adds the variables that called functions capture and that are not the function's own. */
 static Error *find_passed_on(Captures *all, IrFunction *function, bool *inout_changed) {
     IrBinding *binding = ir_walk_first(function->body);
     for (; binding; binding = ir_walk_next(binding)) {
@@ -97,7 +97,7 @@ static Error *add_parameters(Captures *captures, IrFunction *function) {
     return NULL;
 }
 
-/* What stands for a variable inside the function. */
+/* The parameter that stands for a captured variable inside the function. */
 static IrVariable *local(
     const Captures *captures, const IrFunction *function, IrVariable *variable) {
     if (!variable || variable->constant || ir_variable_function(variable) == function)
@@ -111,7 +111,7 @@ static void block_rename(const Captures *captures, IrFunction *function, IrBlock
         block->results[i] = local(captures, function, block->results[i]);
 }
 
-/* Appends what the callee captured. */
+/* Appends the callee's captured variables to a call's operands. */
 static Error *pass_on(const Captures *captures, const Captures *callee, IrBinding *binding) {
     IrFunction *function = binding->block->function;
     size_t count = binding->operand_count + callee->count;

@@ -17,9 +17,9 @@ enum {
     RECURRENT_OPERANDS_MAX = 8,
 };
 
-/* What became of a constant, as it lies and transposed. */
+/* A constant's weights at the lower precision, for its plain and its transposed form. */
 typedef struct Lowered {
-    bool made; /* and weights NULL: it cannot be lowered */
+    bool made; /* made and weights NULL: the constant cannot be lowered */
     IrVariable *weights, *scales;
 } Lowered;
 
@@ -75,7 +75,7 @@ static void read_activation(const Attributes *attributes, Product *product) {
     product->activation_beta = attributes_float(attributes, "activation_beta");
 }
 
-/* Of the constant weights of a product: what they are when they are read. */
+/* Reads a product of constant weights. False: a form that cannot be lowered. */
 static bool product_read(const IrBinding *binding, Product *out) {
     const Attributes *attributes = binding->attributes;
     const OperatorId id = binding->operator_info->id;
@@ -91,7 +91,7 @@ static bool product_read(const IrBinding *binding, Product *out) {
     return attributes_int(attributes, "transA") == 0;
 }
 
-/* A bias as [columns]; *out NULL: it is not one. */
+/* A bias as [columns]; *out NULL if the operand does not have that shape. */
 static Error *bias_of(IrModule *module, IrVariable *bias, int64_t columns, IrVariable **out) {
     const IrType *type = &bias->type;
     Tensor *tensor = ir_variable_tensor(bias);
@@ -188,7 +188,7 @@ static Error *replace(IrBinding *binding, const Product *product, const Lowered 
     return NULL;
 }
 
-/* left: PRECISION_LEFT_COUNT, or why it stays as it is. */
+/* left: the reason why the product keeps its precision, or PRECISION_LEFT_COUNT. */
 static Error *finish(
     const Lowering *lowering, IrBinding *binding, const Product *product, PrecisionLeft left) {
     PrecisionReport *report = lowering->context->report;

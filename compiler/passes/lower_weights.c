@@ -90,7 +90,7 @@ Error *lower_weights_int8(const LowerWeights *weights, Tensor **out, Tensor **ou
     for (int64_t n = 0; n < matrix.columns; n++) {
         scale[n] = scale_of(&matrix, n);
         if (!isfinite(scale[n])) return NULL;
-        /* a column of nothing, or of what float32 cannot scale, is nothing */
+        /* a column of zeros, or of numbers too small for a float32 scale, becomes zeros */
         const double inverse = scale[n] > 0 ? 1 / (double)scale[n] : 0;
         for (int64_t k = 0; k < matrix.depth; k++) {
             const double element = rint(at(&matrix, k, n) * inverse);

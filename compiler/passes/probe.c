@@ -44,10 +44,10 @@ static int64_t next_prime(int64_t above) {
     return candidate;
 }
 
-/* The size of a world's next symbol. In the first three worlds so many primes on: different steps,
- * so that sums of sizes do not meet by accident. How often a window fits is no polynomial of a
- * size, and what holds for odd ones may not for others: the fourth world has multiples of a power
- * of two, the last one twice a prime. */
+/* The size of the next symbol in a world. The first three worlds skip different numbers of primes,
+ * so that sums of sizes do not agree by accident. Windows and strides are no polynomials, and odd
+ * sizes may behave differently from even ones: the fourth world has multiples of a power of two,
+ * the last one has twice a prime. */
 static int64_t next_size(uint32_t set, uint32_t world, int64_t size) {
     enum { MULTIPLES = 3 };
     static const int64_t steps[PROBE_SETS] = {32, 32, 8};
@@ -280,7 +280,7 @@ static Error *join_dims(ProbeContext *context, ProbeGroups *groups, bool sticky,
     return NULL;
 }
 
-/* What an optional holds; any other value is one that is there. */
+/* The element type of an optional. A plain value counts as a filled optional. */
 static Error *optional_element(ProbeContext *context, const Probe *probe, const IrType **out) {
     IrType type;
     *out = probe->element;
@@ -377,7 +377,8 @@ bool probe_dim_is_fixed(const Probe *probe, uint32_t dim) {
 }
 
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim) {
-    enum { ADDENDS_MAX = 4096 }; /* else many ranges of many symbols cost the square of them */
+    /* many ranges of many symbols would otherwise take time by the square of their number */
+    enum { ADDENDS_MAX = 4096 };
     int64_t sizes[PROBE_WORLDS];
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) sizes[w] = probe->dims[w][dim];
     if (context->symbol_count > 0 && *table_find(context, sizes) > 0) return true;

@@ -184,7 +184,8 @@ Error *arguments_axes(const PlanRequest *request, bool out_reduced[SHAPE_RANK_MA
     return NULL;
 }
 
-/* What the mode can take from: reflect has dim - 1 elements beside the edge. */
+/* Checks that the mode has enough elements to pad with: reflect has dim - 1 elements beside the
+ * edge. */
 static Error *check_pad(const PadArguments *pad, uint32_t axis, int64_t dim) {
     int64_t most = INT64_MAX / 4;
     if (pad->mode == PAD_REFLECT) most = dim > 0 ? dim - 1 : 0;
@@ -196,8 +197,8 @@ static Error *check_pad(const PadArguments *pad, uint32_t axis, int64_t dim) {
     return NULL;
 }
 
-/* CenterCropPad: half of what is too much goes from the front, half of what is missing comes there;
- * of an odd number the end gets one more. */
+/* CenterCropPad: cuts half of the surplus from the front, or pads half of the missing elements
+ * there. The end takes the odd element. */
 static Error *center_crop_pad(const PlanRequest *request, PadArguments *out) {
     const Shape *shape = &request->inputs[0].shape;
     int64_t wanted[SHAPE_RANK_MAX];

@@ -9,7 +9,7 @@
 /* Beyond this limit, an antialiasing filter would reach over more elements than any sensible
  * request. */
 static const double ANTIALIAS_SCALE_MIN = 0x1p-16;
-/* Below what a shape may hold, and exact as int64. */
+/* Smaller than the limit of a shape's dimension, and exact as int64. */
 static const double DIMENSION_MAX = 0x1p60;
 
 typedef enum Policy { POLICY_STRETCH, POLICY_NOT_LARGER, POLICY_NOT_SMALLER } Policy;
@@ -148,8 +148,8 @@ Error *resize_arguments(const PlanRequest *request, ResizeArguments *out) {
     return NULL;
 }
 
-/* Divides once, and what is divided is exact: a coordinate that lies in the middle between two
- * elements is found there, as rounding to the nearest has to know. */
+/* Divides once, and the dividend is exact: a coordinate in the middle between two elements is
+ * computed exactly, which rounding to the nearest depends on. */
 double resize_coordinate(const ResizeArguments *resize, const ResizeAxis *axis, int64_t at) {
     const double x = (double)at, last = (double)(axis->input - 1);
     const double middle = (x + 0.5) * axis->from / axis->to, half_pixel = middle - 0.5;

@@ -52,7 +52,7 @@ static const Shape *weights_of(const PlanRequest *request) {
     return &request->inputs[request->operator_info->id == OPERATOR_QLINEAR_CONV ? 3 : 1].shape;
 }
 
-/* kernel_shape, or for convolutions what the weights say. */
+/* Reads kernel_shape; for convolutions the shape of the weights is the default. */
 static Error *read_kernel(const PlanRequest *request, bool has_weights, Window *window) {
     TRY(read_list(request->attributes, "kernel_shape", window->rank, 1, 0, window->kernel));
     if (!has_weights) return NULL;
@@ -203,8 +203,8 @@ Error *window_of_columns(const PlanRequest *request, Window *out) {
     return NULL;
 }
 
-/* What a window over an output_shape could have pooled: a pool that rounds up covers up to
- * stride - 1 more than there was, one that rounds down leaves any rest. */
+/* Checks that a pool over an output_shape gives the input: a pool that rounds up covers up to
+ * stride - 1 elements beyond the shape, and a pool that rounds down leaves a rest uncovered. */
 static Error *check_unpooled(const Window *window, uint32_t i, int64_t wanted) {
     int64_t reach;
     if (!checked_mul_i64(window->input[i] - 1, window->stride[i], &reach) || reach > INT64_MAX / 2)

@@ -29,8 +29,8 @@ MUST_CHECK Error *window_of(const PlanRequest *request, Window *out);
  * padding. */
 int64_t window_count_positions(
     const Window *window, uint32_t dimension, int64_t corner, bool with_padding);
-/* What a step along each dimension adds to the index of an element within a plane of the input; the
- * first dimension is the outermost, or with column_major the innermost. */
+/* Returns how much a step along each dimension adds to the index of an element within a plane of
+ * the input; the first dimension is the outermost, or with column_major the innermost. */
 void window_index_steps(
     const Window *window, bool column_major, int64_t out_steps[WINDOW_RANK_MAX]);
 /* Resolves a ConvTranspose request: output and pads in the opposite direction. */

@@ -80,7 +80,8 @@ static Error *transfer_through_host(DevicePlace to, DevicePlace from, uint64_t s
     return NULL;
 }
 
-/* Between two streams: behind what the source's is at, and done before it goes on. */
+/* Between two streams: the copy begins after the source's queued work, and the function returns
+ * when the copy is done. */
 static Error *copy_inside(DevicePlace to, DevicePlace from, uint64_t size) {
     Device *device = to.device;
     if (from.stream != to.stream) TRY(device_stream_synchronize(device, from.stream));

@@ -10,9 +10,10 @@
 #include "kernels/device/device.h"
 
 enum {
-    CHUNK_BYTES = 16 << 20, /* of which the system makes present what is written */
+    CHUNK_BYTES = 16 << 20, /* the system gives memory only to the pages that are written */
     PAGE_BYTES = 4 << 10,
-    CLEARED_BYTES_MAX = 1 << 20, /* of an empty chunk that is cut again rather than mapped anew */
+    /* an emptied chunk that used at most so much is cleared and cut again, not mapped anew */
+    CLEARED_BYTES_MAX = 1 << 20,
     /* Chunks that are cut at a time, of which each thread has one: where blocks of two threads lie
      * side by side, the processor's fetching ahead takes the one's lines from the other. */
     CUTS = 8,
@@ -20,7 +21,8 @@ enum {
 
 typedef struct Chunk Chunk;
 
-/* In front of a block; in a given-back one the list of its chunk goes through it. */
+/* Stands in front of each block. The chunk's list of given-back blocks is linked through the
+ * heads. */
 typedef struct BlockHead {
     Chunk *chunk;
     struct BlockHead *next;
@@ -29,22 +31,23 @@ typedef struct BlockHead {
 } BlockHead;
 _Static_assert(sizeof(BlockHead) == DEVICE_ALIGNMENT, "blocks stay aligned");
 
-/* At its own start. */
+/* Stands at the start of the chunk's memory. */
 struct Chunk {
     Chunk *previous, *next;
     uint64_t used_bytes, live_count, idle_bytes;
-    BlockHead *idle; /* given back, and still present */
-    uint64_t cut;    /* whose current one it is or was */
+    BlockHead *idle; /* given back, but their pages are still present */
+    uint64_t cut;    /* index into `current`, also after the chunk has left it */
     uint8_t padding[2 * DEVICE_ALIGNMENT - 3 * sizeof(void *) - 4 * sizeof(uint64_t)];
 };
 _Static_assert(sizeof(Chunk) % DEVICE_ALIGNMENT == 0, "blocks are aligned");
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
 static Chunk *chunks;                                     /* all of them */
-static Chunk *current[CUTS];                              /* that blocks are cut from; NULL: none */
+/* chunks that new blocks are cut from, or NULL */
+static Chunk *current[CUTS];
 static uint64_t idle_bytes, chunk_count;
 
-/* This thread's. */
+/* The cut of the calling thread. */
 static uint64_t own_cut(void) {
     static atomic_uint threads;
     static _Thread_local uint32_t number; /* from 1 on */
@@ -78,7 +81,8 @@ static void remove_chunk(Chunk *chunk) {
     memory_unmap(chunk, CHUNK_BYTES);
 }
 
-/* The one that is being cut is kept where little of it was: blocks that come and go one by one. */
+/* The current chunk is kept if little of it was used: a single block may be allocated and freed
+ * again and again. */
 static void leave_empty(Chunk *chunk) {
     if (chunk != current[chunk->cut] || chunk->used_bytes > CLEARED_BYTES_MAX) {
         remove_chunk(chunk);
@@ -117,7 +121,8 @@ Error *host_chunks_alloc(uint64_t size, void **out_block) {
     return error;
 }
 
-/* The whole pages of given-back blocks; nobody gets those blocks again, so their heads may go. */
+/* Returns the whole pages of given-back blocks to the system. These blocks are never allocated
+ * again, so their heads may be lost. */
 static void give_back_pages(Chunk *chunk) {
     BlockHead *next;
     for (BlockHead *block = chunk->idle; block; block = next) {

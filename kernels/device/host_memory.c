@@ -17,7 +17,7 @@
 enum { COPY_PART_BYTES = 32 << 20 }; /* some milliseconds between two looks at the stop */
 enum { MAP_BYTES_MIN = HOST_CHUNKS_BLOCK_MAX + 1 };
 
-/* Not with a sanitizer, which sees what lies beyond a block of malloc's alone. */
+/* A build with a sanitizer cuts no chunks: the sanitizer sees overruns only of malloc's blocks. */
 static bool is_cut(uint64_t size) {
     return !BUILT_WITH_ADDRESS_SANITIZER && size >= HOST_CHUNKS_BLOCK_MIN && size < MAP_BYTES_MIN;
 }
@@ -58,7 +58,8 @@ void host_memory_free(Device *device, DeviceStream *stream, uint64_t address, ui
     memory_free(block);
 }
 
-/* MemAvailable of /proc/meminfo: what can be had without swapping; 0 when it cannot be read. */
+/* MemAvailable of /proc/meminfo: memory that the system can give without swapping; 0 when the file
+ * cannot be read. */
 static uint64_t available_bytes(void) {
     char text[1024];
     int descriptor = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);

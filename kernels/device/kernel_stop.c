@@ -72,7 +72,7 @@ LongKernel kernel_stop_get_kernel(KernelStop *stop) {
 void kernel_stop_want(KernelStop *stop, uint32_t wanted) {
     (void)pthread_mutex_lock(&stop->mutex);
     count_pause(stop);
-    /* one that may not be abandoned goes on to its end: nobody resumes it */
+    /* a paused kernel that may not be abandoned runs to its end, since no later call resumes it */
     atomic_fetch_and(&stop->wanted, ~(uint32_t)KERNEL_STOP_PAUSE);
     atomic_fetch_or(&stop->wanted, wanted);
     (void)pthread_cond_broadcast(&stop->changed);
@@ -124,7 +124,8 @@ bool kernel_stop_tell_paused(KernelStop *stop) {
 
 void kernel_stop_follow(KernelStop *stop, const _Atomic uint32_t *wanted) {
     const uint32_t known = KERNEL_STOP_ABANDON | KERNEL_STOP_DISCARD | KERNEL_STOP_PAUSE;
-    (void)pthread_mutex_lock(&stop->mutex); /* nobody sets an older value behind a newer one */
+    /* under the mutex, so that an older value never replaces a newer one */
+    (void)pthread_mutex_lock(&stop->mutex);
     atomic_store(&stop->wanted, atomic_load(wanted) & known);
     stop->pause_from_ns = 0;
     (void)pthread_cond_broadcast(&stop->changed);

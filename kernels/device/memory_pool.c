@@ -21,18 +21,19 @@ enum {
     CLASS_COUNT = GROUP_COUNT * STEPS,
 };
 
-/* Idle blocks beyond what was ever in use at once. In host memory up to the larger number, as a
- * network needs whose images grow: each is of another size, and a fresh one's first writes fault
- * page by page. A device's memory does not, and is what executions share. */
+/* Limits on the idle blocks that a pool keeps beyond its peak of blocks in use. Host memory may
+ * keep up to the larger limit: networks whose images grow need blocks of ever new sizes, and the
+ * first writes to a fresh block fault page by page. A device's memory has no such faults and is
+ * shared by executions. */
 static const uint64_t IDLE_BYTES_MIN = (uint64_t)16 << 20, IDLE_BYTES_MAX = (uint64_t)64 << 20;
 
-/* Where no idle block is of a size, the smallest larger one is lent for it, in host memory: what
- * was written last is in the caches, and a fresh block's first writes fault page by page.
- * densenet121, whose images grow layer by layer, takes 24.8 ms and 88 MB with it, 28.3 ms and 125
- * MB without, squeezenet 2.49 ms and 27 MB, 2.68 ms and 33 MB. */
+/* In host memory, when no idle block of the right class exists, the smallest larger one is lent:
+ * its bytes may still be in the caches, and the first writes to a fresh block fault page by page.
+ * densenet121, whose images grow layer by layer, takes 24.8 ms and 88 MB with lending, 28.3 ms and
+ * 125 MB without; squeezenet 2.49 ms and 27 MB, 2.68 ms and 33 MB. */
 enum {
-    LENT_MAX = 16,   /* blocks at a time */
-    LENT_TIMES = 16, /* as large as asked for, at most */
+    LENT_MAX = 16,   /* lent blocks at a time */
+    LENT_TIMES = 16, /* upper bound on the class of a lent block over the class asked for */
 };
 static const uint64_t LENT_BYTES_MIN = (uint64_t)64 << 10, SPARE_BYTES_MAX = (uint64_t)16 << 20;
 
@@ -44,10 +45,10 @@ typedef struct FreeList {
     size_t capacity;
 } FreeList;
 
-/* A block in use that is larger than its size says. */
+/* A block in use that is larger than its size needs. */
 typedef struct LentBlock {
     uint64_t address;
-    uint32_t index; /* its own class */
+    uint32_t index; /* the class by its real size */
 } LentBlock;
 
 struct MemoryPool {
@@ -56,17 +57,20 @@ struct MemoryPool {
     DeviceStream *stream; /* owned; NULL: the device has no queues */
     uint64_t limit_bytes;
     uint64_t device_bytes; /* the device's whole memory */
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     uint64_t grant_bytes;
     uint64_t block_count; /* in use: together they hold one reference */
     uint64_t used_bytes;
     uint64_t idle_bytes;
     uint64_t peak_bytes;
-    uint64_t spare_bytes; /* that lent blocks have beyond their size's class; not in use */
+    /* bytes of lent blocks beyond the classes of their sizes; not counted as used */
+    uint64_t spare_bytes;
     uint32_t lent_count;
     LentBlock lent[LENT_MAX];
-    FreeList *groups[GROUP_COUNT]; /* STEPS lists each; NULL: none of them ever had a block */
-    MemoryPool *reserve;           /* retained, or NULL; its mutex is locked inside this one's */
+    /* STEPS lists each; NULL while no list of the group has had a block */
+    FreeList *groups[GROUP_COUNT];
+    /* retained, or NULL; its mutex is locked while this pool's mutex is held */
+    MemoryPool *reserve;
 };
 
 /* One more block is in use. */
@@ -76,13 +80,14 @@ static void count_block(MemoryPool *pool, uint64_t bytes) {
     if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
 }
 
-/* One less. True: it was the last, and the caller releases the pool once it has unlocked it. */
+/* One block less is in use. True: it was the last, and the caller must release the pool after
+ * unlocking it. */
 static bool uncount_block(MemoryPool *pool, uint64_t bytes) {
     pool->used_bytes -= bytes;
     return --pool->block_count == 0;
 }
 
-/* What may be idle where no more than `most` may be in use and idle together. */
+/* Limit on idle bytes when blocks in use and idle blocks may hold `most` bytes together. */
 static uint64_t idle_room(const MemoryPool *pool, uint64_t used_bytes, uint64_t most) {
     const uint64_t taken = used_bytes + pool->spare_bytes;
     return most > taken ? most - taken : 0;
@@ -105,7 +110,7 @@ static bool size_class(uint64_t size, uint32_t *out_class, uint64_t *out_bytes) 
     return true;
 }
 
-/* NULL: it never had a block, and none of its group did. */
+/* The list of a class, or NULL if its group never had a block. */
 static FreeList *list_of(const MemoryPool *pool, uint32_t index) {
     FreeList *group = pool->groups[index / STEPS];
     return group ? &group[index % STEPS] : NULL;
@@ -154,7 +159,7 @@ Error *memory_pool_create(Device *device, uint64_t limit_bytes, MemoryPool **out
     return NULL;
 }
 
-/* What is in use and idle together, at most. */
+/* Limit on the bytes of blocks in use and idle blocks together. */
 static uint64_t kept_bytes(const MemoryPool *pool) {
     const uint64_t peak = pool->peak_bytes;
     const uint64_t most = peak < IDLE_BYTES_MAX / 4 ? 4 * peak : IDLE_BYTES_MAX;
@@ -230,7 +235,8 @@ static void take_from_reserve(MemoryPool *pool, uint32_t wanted, uint64_t idle_m
     (void)pthread_mutex_unlock(&reserve->mutex);
 }
 
-/* All idle blocks to the reserve, which keeps what the largest of its pools needed at once. */
+/* Moves all idle blocks to the reserve. The reserve keeps as much as the largest of its pools
+ * needed at once. */
 static void leave_to_reserve(MemoryPool *pool) {
     MemoryPool *reserve = pool->reserve;
     (void)pthread_mutex_lock(&reserve->mutex);
@@ -247,8 +253,8 @@ static void leave_to_reserve(MemoryPool *pool) {
 void memory_pool_release(MemoryPool *pool) {
     if (!pool || !refcount_release(&pool->refcount)) return;
     assert(pool->used_bytes == 0);
-    /* what others write next is not to be written by what this one queued; a lost device's memory
-     * is nobody's */
+    /* The queued work of this pool must not write to blocks that others use next. A failure is
+     * ignored: the memory of a lost device has no other user. */
     error_free(device_stream_synchronize(pool->device, pool->stream));
     if (pool->reserve) leave_to_reserve(pool);
     memory_pool_release(pool->reserve);
@@ -277,8 +283,8 @@ static uint64_t take_idle(MemoryPool *pool, uint32_t index) {
     return list->addresses[--list->count];
 }
 
-/* Class of the smallest idle block that is not too large for one of class `index`; CLASS_COUNT:
- * there is none. */
+/* The class of the smallest idle block that may be lent for a block of class `index`, or
+ * CLASS_COUNT. */
 static uint32_t find_larger(const MemoryPool *pool, uint32_t index) {
     const uint64_t most = LENT_TIMES * class_bytes(index);
     for (index++; index < CLASS_COUNT && class_bytes(index) <= most; index++)
@@ -286,7 +292,7 @@ static uint32_t find_larger(const MemoryPool *pool, uint32_t index) {
     return CLASS_COUNT;
 }
 
-/* Of class `index` by its size. False: there is no room to remember it. */
+/* Notes that a block of class `own` is lent for class `index`. False: the list is full. */
 static bool add_lent(MemoryPool *pool, uint64_t address, uint32_t index, uint32_t own) {
     if (pool->lent_count == LENT_MAX) return false;
     pool->lent[pool->lent_count++] = (LentBlock){address, own};
@@ -322,7 +328,8 @@ static uint32_t find_lent(const MemoryPool *pool, uint64_t address) {
     return i;
 }
 
-/* The block's own class, `index` where it was not lent; it is not any longer. */
+/* Ends the loan of a block. Returns the class by the block's real size: `index` if the block was
+ * not lent. */
 static uint32_t unlend(MemoryPool *pool, uint32_t index, uint64_t address) {
     const uint32_t at = find_lent(pool, address);
     if (at == pool->lent_count) return index;

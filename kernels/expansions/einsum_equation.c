@@ -99,7 +99,8 @@ static Error *parse_operand(
     return resolve(parser, &written, ellipsis, out);
 }
 
-/* The ellipsis, then what stands once, in the order of its code. */
+/* The implied result: the ellipsis, then the letters that occur once, in the order of their
+ * codes. */
 static void imply_result(const Parser *parser, Written *out) {
     *out = (Written){.has_ellipsis = true};
     for (uint8_t label = 0; label < EINSUM_LETTERS; label++)

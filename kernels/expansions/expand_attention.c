@@ -68,8 +68,8 @@ static Error *add_heads(ExpansionBuilder *builder, int64_t heads, uint32_t value
     return expansion_transpose(builder, *out, perm, out);
 }
 
-/* Between heads of keys and rows stands the group that shares a head: what has `heads` of them and
- * one row has its group for rows instead. */
+/* Reshapes to [batch, heads of keys, group, rows, columns]: a group is the heads of the query that
+ * share a head of the keys. With a single query, the group takes the place of the rows. */
 static Error *add_group(const Attention *attention, int64_t group, uint32_t value, uint32_t *out) {
     const Shape given = expansion_spec(attention->builder, value).shape;
     const uint32_t rank = given.rank;
@@ -101,7 +101,7 @@ static Error *add_operands(Attention *attention) {
     return expansion_cast(builder, attention->value, attention->dtype, &attention->value);
 }
 
-/* What the mask adds: in the type of the computation, as long as there are keys, its heads in
+/* The mask as a summand: in the computation's type, padded to the number of keys, its heads in
  * groups. */
 static Error *add_mask(Attention *attention) {
     ExpansionBuilder *builder = attention->builder;
@@ -137,7 +137,7 @@ static Error *add_range(ExpansionBuilder *builder, int64_t count, uint32_t *out)
     return expansion_call(builder, (ExpansionCall){OPERATOR_RANGE, NULL, 3, inputs, 1}, out);
 }
 
-/* value <relation> limit, and what was allowed before */
+/* Restricts `allowed` to elements with value <relation> limit. */
 static Error *add_limit(ExpansionBuilder *builder, OperatorId relation, uint32_t value,
     uint32_t limit, uint32_t *inout_allowed) {
     uint32_t allowed;
@@ -265,7 +265,7 @@ static Error *add_softcap(const Attention *attention, uint32_t value, uint32_t *
     return expansion_binary(builder, OPERATOR_MUL, value, cap, out);
 }
 
-/* The scores as they are after the step that output 3 shows. */
+/* Sets output 3 to the scores after this step if output 3 shows this step. */
 static Error *show(const Attention *attention, uint32_t step, uint32_t value) {
     const AttentionShape *shape = &attention->shape;
     if (!expansion_wants(attention->builder, 3) || shape->shown_step != step) return NULL;

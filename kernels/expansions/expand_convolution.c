@@ -71,7 +71,7 @@ Error *expand_causal_conv_with_state(ExpansionBuilder *builder) {
     TRY(read(builder->request, &conv));
     TRY(add_sequence(builder, &conv, &sequence));
     if (conv.length == 0 || conv.channels == 0) {
-        value = 0; /* nothing to convolve: as empty as the input */
+        value = 0; /* the input is empty, so it has the result's shape */
     } else {
         TRY(add_conv(builder, &conv, sequence, &value));
     }

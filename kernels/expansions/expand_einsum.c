@@ -1,6 +1,6 @@
 /* Einsum by plain operators: diagonals are cut out, labels that are not needed any more are summed,
- * and operands are joined one after the other, by a batched matrix product if they share a label
- * that is summed, else by Mul. */
+ * and operands are joined one after the other: by a batched matrix product if they share a label
+ * that is summed, otherwise by Mul. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "kernels/expansions/einsum_equation.h"
 #include "kernels/shape_rules/expansion_builder.h"
 
-/* An operand, or what some of them came to: a dimension for each label, each label once. */
+/* An operand, or the product of some operands: a dimension for each label, each label once. */
 typedef struct Factor {
     uint32_t value;
     uint32_t rank;
@@ -99,7 +99,7 @@ static Error *add_up(ExpansionBuilder *builder, Factor *factor, const bool *need
     return NULL;
 }
 
-/* A dimension of 1 that the other factor has longer says nothing: it goes. */
+/* Drops a dimension of 1 that is longer in the other factor: it broadcasts. */
 static Error *drop_ones(ExpansionBuilder *builder, Factor *factor, const Factor *other) {
     for (uint32_t i = factor->rank; i-- > 0;) {
         const uint32_t there = position(other, factor->labels[i]);
@@ -114,7 +114,7 @@ static Error *drop_ones(ExpansionBuilder *builder, Factor *factor, const Factor 
     return expansion_reshape(builder, factor->value, &factor->shape, &factor->value);
 }
 
-/* What becomes of a label when two factors are joined. */
+/* The part that a label has in the product of two factors. */
 typedef enum Part { PART_SHARED, PART_OWN, PART_SUMMED, PART_COUNT } Part;
 
 static Part part_of(const Factor *other, const bool *needed, uint8_t label) {
@@ -167,7 +167,8 @@ static Error *add_up_beside(
     return add_up(builder, factor, kept);
 }
 
-/* The product of two factors, added up over what both have and nobody needs. */
+/* The product of two factors, summed over the labels that both have and that are not needed
+ * later. */
 static Error *join(
     ExpansionBuilder *builder, Factor *left, Factor *right, const bool *needed, Factor *out) {
     int64_t a[PART_COUNT], b[PART_COUNT];

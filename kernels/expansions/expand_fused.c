@@ -53,7 +53,7 @@ static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t
     return NULL;
 }
 
-/* Bias or residual, where there is one: they never widen the result. */
+/* Adds bias or residual if present. Neither widens the result. */
 static Error *add_term(ExpansionBuilder *builder, uint32_t index, uint32_t *inout_value) {
     const uint32_t term = expansion_input(builder, index);
     if (term == EXPANSION_ABSENT) return NULL;

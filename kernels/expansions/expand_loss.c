@@ -40,7 +40,7 @@ static Error *check_inputs(const PlanRequest *request) {
 
 typedef struct Loss {
     ExpansionBuilder *builder;
-    uint32_t classes; /* those that are ignored replaced by class 0 */
+    uint32_t classes; /* the target classes, with 0 in place of ignored ones */
     uint32_t kept;    /* whether a sample counts; absent: all do */
     uint32_t losses;  /* [N, d1 …] */
     uint32_t weights; /* of each sample; absent: 1 */
@@ -64,7 +64,7 @@ static Error *add_classes(Loss *loss) {
     return expansion_where(builder, loss->kept, 1, first, &loss->classes);
 }
 
-/* value where a sample counts, else 0 */
+/* Replaces `value` by 0 where a sample is ignored. */
 static Error *add_kept(const Loss *loss, uint32_t value, uint32_t *out) {
     uint32_t zero;
     *out = value;

@@ -32,11 +32,12 @@ typedef struct Bytes {
     uint32_t finite; /* which elements are: the others are as zeros here */
 } Bytes;
 
-/* The operand with 0 for what is not finite. */
+/* The operand with 0 in place of elements that are not finite. */
 static Error *keep_finite(ExpansionBuilder *builder, uint32_t *out_finite, uint32_t *out) {
     uint32_t zero;
     TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0, &zero));
-    TRY(expansion_binary(builder, OPERATOR_SUB, 0, 0, out_finite)); /* 0, else NaN */
+    /* 0 where finite, otherwise NaN */
+    TRY(expansion_binary(builder, OPERATOR_SUB, 0, 0, out_finite));
     TRY(expansion_binary(builder, OPERATOR_EQUAL, *out_finite, zero, out_finite));
     return expansion_where(builder, *out_finite, 0, zero, out);
 }
@@ -92,7 +93,7 @@ static Error *scale(ExpansionBuilder *builder, const Bytes *bytes, uint32_t valu
     return NULL;
 }
 
-/* What elements of A that are not finite give with their weights; 0 where all are. */
+/* The products of A's elements that are not finite with their weights; 0 if all are finite. */
 static Error *infinite_products(ExpansionBuilder *builder, uint32_t finite, uint32_t *out) {
     uint32_t value, weights = 1;
     TRY(expansion_scalar(builder, DTYPE_FLOAT32, 0, &value));

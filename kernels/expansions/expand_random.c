@@ -98,7 +98,7 @@ static Error *expand_inference(ExpansionBuilder *builder) {
     return NULL;
 }
 
-/* What a number drawn does not fall below the ratio for is kept, times 1 / (1 - ratio). */
+/* Keeps an element, times 1 / (1 - ratio), if its random number is at least the ratio. */
 static Error *expand_training(ExpansionBuilder *builder) {
     const PlanRequest *request = builder->request;
     const DType dtype = request->inputs[0].dtype;

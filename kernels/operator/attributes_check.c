@@ -84,7 +84,7 @@ static Error *make_default(const AttributeDeclaration *declaration, Attribute *o
     return NULL;
 }
 
-/* The text form of an empty list does not say of what: it becomes what is declared. */
+/* The text form of an empty list has no element type: the list takes the declared one. */
 static void adopt_empty_list(Attribute *attribute, AttributeKind declared) {
     if (attribute->kind == ATTRIBUTE_INTS && attribute->count == 0 &&
         (declared == ATTRIBUTE_FLOATS || declared == ATTRIBUTE_TEXTS))
@@ -98,7 +98,8 @@ static bool is_declared(const OperatorInfo *info, const char *name) {
     return false;
 }
 
-/* Everything there is declared, of the declared kind, and what is required is there. */
+/* Checks that every attribute is declared and of the declared kind, and that required ones are
+ * present. */
 static Error *check_entries(Attributes *attributes, const OperatorInfo *info) {
     for (uint32_t i = 0; i < attributes->count; i++)
         if (!is_declared(info, attributes->entries[i].name))

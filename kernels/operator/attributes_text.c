@@ -109,7 +109,7 @@ static Error *expect(const char **at, char c) {
     FAIL(INVALID, "'%c' where '%c' should stand", **at, c);
 }
 
-/* A run of letters, digits, and what numbers contain. */
+/* Reads a run of letters, digits and the signs that numbers contain. */
 static Error *read_word(const char **at, const char *extra, char out[WORD_MAX]) {
     skip_blanks(at);
     size_t length = 0;
@@ -206,7 +206,7 @@ static Error *read_tensor(const char **at, Tensor **out) {
     return NULL;
 }
 
-/* One element that is no list. */
+/* Reads an element that is not a list. */
 static Error *read_single(const char **at, Attribute *out) {
     if (accept(at, '"')) {
         out->kind = ATTRIBUTE_TEXT;

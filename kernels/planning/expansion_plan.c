@@ -58,7 +58,7 @@ typedef struct Slot {
 
 typedef struct Layout {
     const Expansion *expansion;
-    uint32_t *roots;    /* of each value: itself, or what it is a view of */
+    uint32_t *roots;    /* for each value: the value itself, or the value that it is a view of */
     uint32_t *last_use; /* of each root: node */
     bool *as_data;      /* of each root: a launch reads it, not only a shape rule */
     Slot *slots;
@@ -127,8 +127,8 @@ static Error *take_slot(Layout *layout, uint64_t bytes, uint32_t from, uint32_t 
     return NULL;
 }
 
-/* An output of the call takes what a node makes, or a view of it; what two outputs share and the
- * call's own inputs are copied there at the end. */
+/* A value that a node makes is written directly to the output that shows it or a view of it. A
+ * second output of the same value, and outputs that show inputs, are copied at the end. */
 static void place_outputs(const Layout *layout, Place *places) {
     const Expansion *expansion = layout->expansion;
     for (uint32_t i = 0; i < expansion->output_count; i++) {
@@ -161,7 +161,8 @@ static Error *place_results(Layout *layout, Place *places) {
             const uint32_t value = node->first_output + j;
             Place *place = &places[value];
             if (layout->roots[value] != value || place->kind || place->bytes == 0) continue;
-            /* node i reads while it writes, so a slot is free only when nobody reads it any more */
+            /* node i reads while it writes, so a slot is free only after the last node that reads
+             * the value */
             TRY(take_slot(layout, place->bytes, i + 1, layout->last_use[value] + 1, place));
         }
     }

@@ -9,7 +9,7 @@
 #include "kernels/device/device.h"
 #include "kernels/shape_rules/operator_infer.h"
 
-/* Longer values belong to no sensible shape: such calls are planned each time. */
+/* No sensible shape has longer values; calls with longer ones are planned each time. */
 enum { KEY_VALUE_BYTES_MAX = 4096, BUCKET_COUNT_MIN = 64 };
 
 typedef struct Entry {
@@ -22,7 +22,7 @@ typedef struct Entry {
 
 struct PlanTable {
     struct Device *device;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     Entry *entries;
     size_t count;
     size_t capacity;

@@ -85,7 +85,8 @@ Error *pointwise_program_parse(
         uint32_t index = program->step_count;
         if (index == POINTWISE_STEPS_MAX) FAIL(INVALID, "more than %d steps", POINTWISE_STEPS_MAX);
         const uint32_t limits[3] = {input_count, index, constant_count};
-        program->step_count++; /* so that what a failed step holds is released */
+        /* counted first, so that a step that fails to parse is released, too */
+        program->step_count++;
         TRY_WRAP(read_step(&at, limits, &program->steps[index]), "step %u", index);
         if (*at == 0) break;
         at++;

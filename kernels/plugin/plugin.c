@@ -12,12 +12,12 @@
 
 enum { PLUGINS_MAX = 8, PATH_LENGTH_MAX = PATH_MAX };
 
-/* Loaded once in a process, by whoever comes first. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+/* A plugin is loaded once in a process, by the first caller. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
 static const DeviceClass *loaded[PLUGINS_MAX];
 static size_t loaded_count;
 
-/* The folder of the program or library that this code is in; "" where that is not known. */
+/* The folder of the program or library that contains this code; "" if it is not known. */
 static void own_folder(char out[PATH_LENGTH_MAX]) {
     Dl_info info;
     bool known = dladdr((const void *)&mutex, &info) != 0 && info.dli_fname;
@@ -26,7 +26,7 @@ static void own_folder(char out[PATH_LENGTH_MAX]) {
     if (slash) *slash = 0;
 }
 
-/* True when that folder has it; else the folder is added to those that do not. */
+/* True when the folder has the plugin; otherwise adds the folder to `tried`. */
 static bool try_folder(
     const char *folder, size_t length, const char *kind, char *path, TextBuilder *tried) {
     if (length == 0) return false;

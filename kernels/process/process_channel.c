@@ -17,8 +17,9 @@ void process_channel_pass_stop(ProcessChannel *channel) {
     tell_stop(channel, stop ? kernel_stop_get(stop) : 0);
 }
 
-/* Only threads that launch kernels have a scope. A kernel there that pauses is waited for nowhere:
- * it does within milliseconds, so that it is told here, and it is to go on soon. */
+/* Passes on the stop of the thread that launches kernels; other threads have none. A paused kernel
+ * in the worker sends no message: it pauses within milliseconds, so the listener is told here.
+ * Looks more often then, since the kernel will be resumed soon. */
 static uint64_t look(void *self) {
     enum { LOOK_NS = 5000000, LOOK_PAUSED_NS = 1000000 };
     KernelStop *stop = kernel_stop_scope.stop;
@@ -115,11 +116,11 @@ static Error *read_error(ProcessChannel *channel, const RingRecord *record) {
     return error ? process_channel_reject(channel, error) : sent;
 }
 
-/* The next piece, into whatever takes it. */
+/* Receives the pieces of an answer: into `writer`, or into `bytes`. */
 typedef struct Answer {
     ByteWriter *writer; /* or: */
     uint8_t *bytes;
-    uint64_t left; /* that may come */
+    uint64_t left; /* limit of the bytes that may still come */
 } Answer;
 
 static Error *take_piece(ProcessChannel *channel, const RingRecord *record, Answer *answer) {

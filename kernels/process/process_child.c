@@ -26,12 +26,12 @@ struct ProcessChild {
     int socket, its_socket; /* -1: none */
     pthread_t thread;
     bool thread_runs;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     ChildState state;
-    pid_t pid;    /* while it runs: not waited for yet, so nobody else's */
+    pid_t pid;    /* valid until waitpid, after which the system may reuse it */
     int status;   /* when it has ended, as of waitpid */
-    Error *error; /* it could not be started */
+    Error *error; /* the reason why the program could not be started */
 };
 
 /* ---- starting ---- */
@@ -53,9 +53,9 @@ static const char *find_program(void) {
     return is_layover(self) ? "/proc/self/exe" : "layover";
 }
 
-/* Standard error stays ours; everything but that and what it is given is closed. */
+/* The child keeps standard error, the memory and the socket; all other descriptors are closed. */
 static int fill_actions(const ProcessChild *child, posix_spawn_file_actions_t *actions) {
-    /* the memory first: its number may be one of those that are filled next */
+    /* the memory first: its descriptor may have a number that the next actions overwrite */
     int number = posix_spawn_file_actions_adddup2(actions, child->options.memory, PROCESS_MEMORY);
     if (!number) number = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
     if (!number) number = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
@@ -65,8 +65,9 @@ static int fill_actions(const ProcessChild *child, posix_spawn_file_actions_t *a
     return number;
 }
 
-/* A session of its own and these signals held back: a terminal's, and what a service manager sends
- * to all processes of a unit, is for the parent to decide about. */
+/* Gives the child a session of its own and blocks these signals: the parent decides what a
+ * terminal's signal, or one that a service manager sends to all processes of a unit, means for the
+ * child. */
 static int fill_attributes(posix_spawnattr_t *attributes) {
     static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
     sigset_t mask, all;
@@ -114,8 +115,8 @@ static void set_state(ProcessChild *child, ChildState state) {
     (void)pthread_cond_broadcast(&child->changed);
 }
 
-/* Its id stays its own until it is waited for, which happens where nobody else is about to use it.
- */
+/* waitid leaves the child's id reserved. waitpid frees the id under the mutex, so that no other
+ * thread sends a signal to a reused id. */
 static void wait_for_end(ProcessChild *child) {
     siginfo_t info;
     while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)

@@ -16,7 +16,7 @@ static ProcessDevice *device_of(ProcessPeer *peer) {
     return (ProcessDevice *)((char *)peer - offsetof(ProcessDevice, peer));
 }
 
-/* ---- a worker that is no more ---- */
+/* ---- the end of the worker ---- */
 
 static void wake_all(ProcessDevice *device) {
     (void)pthread_mutex_lock(&device->mutex);
@@ -47,7 +47,8 @@ static void give_up(ProcessPeer *peer, const char *why) {
     wake_all(device);
 }
 
-/* A process that is killed closes its socket before its end is known here. */
+/* Called when the worker's socket is closed: a killed process closes its socket before the parent
+ * learns of its end. */
 static void hung_up(ProcessPeer *peer) {
     if (process_child_wait(device_of(peer)->child))
         atomic_store(&peer->gone, true);
@@ -55,7 +56,7 @@ static void hung_up(ProcessPeer *peer) {
         give_up(peer, "does not listen");
 }
 
-/* One that is gone looks at nothing. */
+/* The result is ignored: a worker that has ended needs no wake-up. */
 static void nudge(ProcessPeer *peer, uint32_t channel) {
     (void)!send(
         process_child_socket(device_of(peer)->child), &channel, sizeof channel, MSG_NOSIGNAL);
@@ -134,8 +135,8 @@ static void leave_out(DeviceClass *class_, uint8_t has) {
     class_->event_elapsed = NULL;
 }
 
-/* u32 version, u8 whether it opened; then its determinism class and what it has, or the error.
- */
+/* Reads u32 version, u8 opened; then the determinism class and the device's abilities, or the
+ * error. */
 static Error *read_welcome(ProcessDevice *device, ByteReader *reader) {
     uint32_t version;
     uint8_t opened, has;
@@ -155,7 +156,8 @@ static Error *read_welcome(ProcessDevice *device, ByteReader *reader) {
     return byte_reader_check_end(reader);
 }
 
-/* Opening may take as long as a driver takes; a worker that ends meanwhile closes the socket. */
+/* Waits as long as the driver takes to open. If the worker ends, its socket closes and ends the
+ * wait. */
 static Error *hear_welcome(ProcessDevice *device) {
     uint8_t bytes[PROCESS_WELCOME_MAX];
     ssize_t size;
@@ -184,7 +186,7 @@ static Error *open_worker(ProcessDevice *device, const char *spec) {
 
 static void close_device(Device *base) {
     ProcessDevice *device = process_device(base);
-    process_child_end(device->child); /* behind it nobody wakes anybody */
+    process_child_end(device->child); /* after this call, no thread calls wake_all */
     process_lending_release(device->lending);
     if (device->shared) (void)munmap(device->shared, sizeof(ProcessShared));
     process_kernels_deinit(device);
@@ -220,7 +222,8 @@ static Error *memory_info(Device *device, DeviceMemory *out) {
     return NULL;
 }
 
-/* Nothing that the caller adds to it may wrap around. */
+/* Checks an address of new memory. Sums of the address and an offset inside must not wrap
+ * around. */
 static Error *check_address(uint64_t address, uint64_t size) {
     if (size > 0 &&
         (address == 0 || address % DEVICE_ALIGNMENT != 0 || address > UINT64_MAX - size))

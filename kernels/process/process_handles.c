@@ -9,14 +9,15 @@ typedef struct Handle {
     uint32_t generation; /* of this place: old numbers do not fit */
     Plan *plan;          /* one of these; both NULL: the place is empty */
     DeviceEvent *event;
-    uint64_t uses;     /* that are done */
-    uint64_t last_use; /* with which it goes; UINT64_MAX: it stays */
+    uint64_t uses; /* finished uses */
+    /* the use after which the object is freed; UINT64_MAX while it is not dropped */
+    uint64_t last_use;
     uint64_t recorded; /* of an event: the last one queued */
 } Handle;
 
 struct ProcessHandles {
     Device *device;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     Handle *items;
     size_t count, capacity;
@@ -129,8 +130,8 @@ Error *process_handles_get_event(ProcessHandles *handles, uint64_t id, DeviceEve
     return NULL;
 }
 
-/* Under the mutex: empties the place of what has seen its last use; what was there is the caller's.
- */
+/* Called under the mutex. Empties the place if the last use is done; the caller must release the
+ * returned object. */
 static Handle take_if_done(ProcessHandles *handles, Handle *handle) {
     Handle taken = {0};
     if (handle->uses < handle->last_use) return taken;

@@ -25,7 +25,7 @@ static const char *keep_locked(ProcessNames *names, char *owned_name) {
                        ? memory_grow(&array, names->count, &names->capacity, sizeof(char *))
                        : error_make(ERROR_EXHAUSTED, __FILE__, __LINE__, "names");
     names->items = array;
-    if (error) { /* it is only shown to people */
+    if (error) { /* the name is only shown to people */
         error_free(error);
         memory_free(owned_name);
         return "worker";
@@ -110,7 +110,7 @@ const struct Kernel *const *process_kernels(Device *base) {
     if (!error && !device->tables) error = read_tables(device, &answer);
     const Kernel *const *tables = device->tables ? device->tables : none;
     (void)pthread_mutex_unlock(&device->mutex);
-    error_free(error); /* nothing can be listed then */
+    error_free(error); /* the list is then empty */
     return tables;
 }
 

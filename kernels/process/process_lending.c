@@ -11,7 +11,7 @@ struct ProcessLending {
     ProcessShared *shared;
     int socket;
     uint64_t spin_ns;
-    pthread_mutex_t mutex; /* guards what follows, but not what is in the channels */
+    pthread_mutex_t mutex; /* guards the members below, but not the channels' contents */
     pthread_cond_t returned;
     uint32_t stream_count;                          /* lent to streams */
     uint32_t made;                                  /* channels that there are */

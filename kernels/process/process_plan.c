@@ -48,7 +48,8 @@ static Error *measure_plan(const Plan *plan, const Launch *launch, Shape *out_sh
     return error;
 }
 
-/* Behind the launches, which may be on other channels: their number goes along. */
+/* The launches may be on other channels, so the worker is told how many launches come before the
+ * release. */
 static void release_there(Device *device, uint64_t id, uint64_t launches) {
     ProcessPlace place;
     ByteWriter OWN_BYTES(head) = {0};
@@ -60,7 +61,7 @@ static void release_there(Device *device, uint64_t id, uint64_t launches) {
             place.channel, PROCESS_CALL_PLAN_RELEASE, &head, (ProcessBytes){0});
         process_place_deinit(&place);
     }
-    error_free(error); /* it went with the worker */
+    error_free(error); /* if the worker has ended, so has the plan */
 }
 
 static void destroy_plan(Plan *plan) {

@@ -27,7 +27,8 @@ static uint64_t offset_of(uint64_t position) { return position % RING_BYTES; }
 /* ---- sleeping and waking ---- */
 
 static void sleep_on(_Atomic uint32_t *sleeps, uint64_t look_ns) {
-    /* it is woken; a second is for a peer that overwrites what it shares */
+    /* the peer wakes this thread; the limit of a second is for a peer that overwrites the shared
+     * memory */
     const struct timespec limit = {.tv_sec = look_ns == 0, .tv_nsec = (long)look_ns};
     (void)syscall(SYS_futex, (uint32_t *)sleeps, FUTEX_WAIT, 1, &limit, NULL, 0);
 }
@@ -124,7 +125,7 @@ void ring_end(Ring *ring, uint32_t kind, uint32_t size) {
 
 /* ---- reading ---- */
 
-/* The record at the reader's position; RING_BROKEN when it leaves what was written. */
+/* Reads the record at the reader's position; RING_BROKEN when it exceeds the written bytes. */
 static RingState look_at(const Ring *ring, uint64_t available, RingRecord *out) {
     uint64_t offset = offset_of(ring->position);
     RecordHead head;

@@ -10,7 +10,7 @@ enum { INBOX_KEPT_BYTES = 1 << 20 };
 
 Error *process_service_check(RingState state) {
     if (state == RING_BROKEN) FAIL(CORRUPT, "the parent's cursor makes no sense");
-    return NULL; /* nobody is there to be answered */
+    return NULL; /* the parent has ended, so no answer is sent */
 }
 
 static Error *send_record(

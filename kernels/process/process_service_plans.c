@@ -53,7 +53,7 @@ static Error *read_launch(ProcessService *service, ByteReader *in, bool measures
     return NULL;
 }
 
-/* The stop is up to date with this launch: it was written before the launch was. */
+/* process_service_look reads the stop that the parent wrote before it posted this launch. */
 static KernelStopScope scope_of(ProcessService *service) {
     const uint32_t bits = service->launch.scope;
     if (!(bits & WIRE_SCOPE_STOPS)) return (KernelStopScope){0};

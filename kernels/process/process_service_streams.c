@@ -5,7 +5,8 @@
 Error *process_serve_stream_create(ProcessService *service, ByteReader *in, ByteWriter *out) {
     Device *device = service->work->device;
     (void)in, (void)out;
-    error_free(process_service_tell(service)); /* of what borrowed the channel before */
+    /* errors of the channel's previous borrower are dropped */
+    error_free(process_service_tell(service));
     return device_stream_create(device, &service->stream);
 }
 
@@ -48,7 +49,7 @@ Error *process_serve_event_destroy(ProcessService *service, ByteReader *in, Byte
     return NULL;
 }
 
-/* Whatever becomes of it, nobody waits for it in vain. */
+/* The recording is counted even after a failure, so that no waiter waits forever. */
 Error *process_serve_event_record(ProcessService *service, ByteReader *in, ByteWriter *out) {
     ProcessWork *work = service->work;
     uint64_t id, number;
@@ -65,7 +66,7 @@ Error *process_serve_event_record(ProcessService *service, ByteReader *in, ByteW
     return error;
 }
 
-/* The event as it was when this was asked for: its recording may still be on another channel. */
+/* Waits for the recording that the caller meant: it may still be on another channel. */
 static Error *read_event(ProcessService *service, ByteReader *in, uint64_t *out_id,
     uint64_t *out_number, DeviceEvent **out) {
     TRY(byte_read_u64(in, out_id));
@@ -121,7 +122,7 @@ Error *process_serve_memory(ProcessService *service, ByteReader *in, ByteWriter 
     return NULL;
 }
 
-/* What was given back before this was asked for may still be on its way on other channels. */
+/* Frees that the parent posted before this allocation may still be on other channels. */
 static void wait_for_frees(ProcessWork *work, uint64_t frees) {
     (void)pthread_mutex_lock(&work->mutex);
     while (work->frees < frees && !atomic_load(&work->ending))
@@ -161,7 +162,7 @@ Error *process_serve_free(ProcessService *service, ByteReader *in, ByteWriter *o
 
 /* ---- copies ---- */
 
-/* Out of the ring: it is the parent's again when the device has it. */
+/* Copies out of the ring. The parent may overwrite the bytes after the device has taken them. */
 Error *process_serve_copy_from_host(ProcessService *service, ByteReader *in, ByteWriter *out) {
     Device *device = service->work->device;
     uint64_t to;

@@ -76,7 +76,8 @@ Error *process_event_create(Device *device, DeviceEvent **out) {
     uint64_t id;
     error = byte_read_u64(&reader, &id);
     if (error) return process_channel_reject(place.channel, error);
-    TRY(memory_alloc(1, sizeof(ProcessEvent), &memory)); /* else it stays with the worker */
+    /* without memory here, the event stays with the worker */
+    TRY(memory_alloc(1, sizeof(ProcessEvent), &memory));
     ProcessEvent *event = memory;
     event->id = id;
     *out = (DeviceEvent *)event;
@@ -96,7 +97,7 @@ void process_event_destroy(Device *device, DeviceEvent *base) {
             place.channel, PROCESS_CALL_EVENT_DESTROY, &head, (ProcessBytes){0});
         process_place_deinit(&place);
     }
-    error_free(error); /* it is gone with the worker */
+    error_free(error); /* if the worker has ended, so has the event */
     memory_free(event);
 }
 
@@ -130,7 +131,8 @@ Error *process_event_wait(Device *device, DeviceEvent *base, DeviceStream *strea
         channel_of(stream), PROCESS_CALL_EVENT_WAIT, event, atomic_load(&event->recorded));
 }
 
-/* Where it was recorded, as long as that is the same stream: the worker's thread there is awake. */
+/* Waits on the channel of the recording, if the channel still belongs to that stream: the worker's
+ * thread there is awake. */
 Error *process_event_synchronize(Device *device, DeviceEvent *base) {
     const ProcessEvent *event = event_of(base);
     ProcessChannel *channel = event->channel;

@@ -90,7 +90,7 @@ static void write_value(ByteWriter *writer, const PlanRequest *request, uint32_t
     if (given) byte_write_bytes(writer, request->values[index], bytes);
 }
 
-/* In memory of its own: aligned, as whoever reads numbers from it expects. */
+/* Copies the value, since its readers expect aligned numbers. */
 static Error *read_value(ByteReader *reader, WireRequest *out, uint32_t index) {
     const TensorSpec *input = &out->inputs[index];
     uint8_t given;

@@ -64,7 +64,7 @@ uint32_t device_count(const char *kind) {
     const DeviceClass *class_;
     Error *error = find_class(kind, &class_);
     if (error) {
-        error_free(error); /* whoever opens one is told why there is none */
+        error_free(error); /* device_open reports the reason */
         return 0;
     }
     return class_->count ? class_->count() : 1;
@@ -79,7 +79,7 @@ typedef struct ParsedSpec {
     bool in_process;
 } ParsedSpec;
 
-/* What is not name=value is left for the device to refuse. */
+/* Takes out `worker`. The device refuses options that are not name=value. */
 static Error *parse_options(const char *options, ParsedSpec *out) {
     while (*options) {
         size_t length = strcspn(options, ",");

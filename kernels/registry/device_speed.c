@@ -10,7 +10,7 @@
 
 /* A square of float32, which is read twice and written once. */
 enum { SIDE_MIN = 64, SIDE_MAX = 2048, REPEATS = 3, OPERANDS = 3 };
-static const uint64_t ENOUGH_NS = 1000000; /* what takes longer is measured well enough */
+static const uint64_t ENOUGH_NS = 1000000; /* a longer measurement is precise enough */
 /* A device of 1 GFLOP/s and 1 GB/s. */
 static const double UNIT = 64;
 

@@ -74,8 +74,8 @@ SCALAR float scalar_exp_join_f32(ScalarExpF32 parts) {
 }
 
 SCALAR double scalar_exp_join_f64(ScalarExpF64 parts) {
-    /* no 64-bit arithmetic shift in AVX2: shift what is made non-negative; unsigned, because n is
-     * garbage for NaN */
+    /* AVX2 has no 64-bit arithmetic shift, so a non-negative number is shifted; unsigned, because n
+     * is garbage for NaN */
     uint64_t n = (uint64_t)parts.n;
     uint64_t half = ((n + 4096) >> 1) - 2048;
     return (1.0 + parts.m) * scalar_pow2_f64((int64_t)half) * scalar_pow2_f64((int64_t)(n - half));

@@ -90,7 +90,8 @@ static Error *check_results(const PlanRequest *request) {
     return NULL;
 }
 
-/* What the call's own rule reads by value is not there as data. */
+/* False when the node needs data of an input that the call reads by value: such an input is not on
+ * the device as data. */
 static bool is_readable(const ExpansionBuilder *builder, const ExpansionNode *node) {
     const OperatorInfo *outer = builder->request->operator_info;
     for (uint32_t i = 0; i < node->input_count; i++)

@@ -36,7 +36,7 @@ static double elements(const OperatorCall *call) {
 
 /* ---- operations, a function for each cost of operator_cost.def ---- */
 
-/* K is what A has beside M, whichever way it lies. */
+/* K is the dimension of A beside M; A may be transposed. */
 static double product(const OperatorCall *call, uint32_t other) {
     const TensorSpec *a = &call->inputs[0], *result = &call->outputs[0];
     if (!has(call, other)) return 0;
@@ -72,7 +72,7 @@ static double fused_keys(const OperatorCall *call, const TensorSpec *k) {
     return dim_from_end(k, attributes_int(call->attributes, "transposed_key") ? 1 : 2);
 }
 
-/* [B, H, S, D] or [B, S, H D]; what input 4 holds of the past stands before the keys. */
+/* [B, H, S, D] or [B, S, H D]. Past keys (input 4) stand before the new ones. */
 static double attention(const OperatorCall *call, uint32_t other) {
     if (!has(call, other)) return 0;
     const TensorSpec *k = &call->inputs[other];
@@ -82,7 +82,7 @@ static double attention(const OperatorCall *call, uint32_t other) {
     return 2 * keys * (count_of(&call->inputs[0]) + count_of(&call->outputs[0]));
 }
 
-/* What is written into a large tensor. */
+/* The elements that are written into a large tensor. */
 static double updating(const OperatorCall *call, uint32_t other) {
     return has(call, other) ? count_of(&call->inputs[other]) : 0;
 }

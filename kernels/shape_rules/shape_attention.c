@@ -78,7 +78,7 @@ static Error *read_past(const PlanRequest *request, AttentionShape *shape) {
     return NULL;
 }
 
-/* Its last dimension may be shorter than there are keys: what is not there is hidden. */
+/* The mask's last dimension may be shorter than the number of keys: keys beyond it are hidden. */
 static Error *check_mask(const PlanRequest *request, const AttentionShape *shape) {
     TRY(rule_check_dtype(request, 3, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)));
     if (!rule_has(request, 3)) return NULL;

@@ -50,7 +50,7 @@ Error *shape_rule_equal(PlanRequest *request) {
     return broadcast_same(request, DTYPES_NUMBER | BOOL_SET | DTYPE_BIT(DTYPE_STRING), DTYPE_BOOL);
 }
 
-/* A gate and what passes through it; ONNX does not broadcast them. */
+/* A gate and the tensor that it scales; ONNX does not broadcast them. */
 Error *shape_rule_gated(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
     TRY(rule_check_same_dtype(request, 1, 0));

@@ -21,7 +21,7 @@ Error *shape_rule_align_axes(PlanRequest *request) {
     return NULL;
 }
 
-/* Lengths of all pieces; they make up the dimension. */
+/* Checks that the lengths of all pieces add up to the dimension. */
 static Error *check_lengths(const PlanRequest *request, int64_t dim, int64_t *out_count) {
     const TensorSpec *split = &request->inputs[1];
     int64_t sum = 0, count = shape_count_unchecked(&split->shape);
@@ -39,7 +39,7 @@ static Error *check_lengths(const PlanRequest *request, int64_t dim, int64_t *ou
     return NULL;
 }
 
-/* The dimension of the shape in input 0 that is cut. */
+/* Reads the dimension to cut from the shape in input 0. */
 static Error *read_dimension(const PlanRequest *request, int64_t *out) {
     Shape shape = {0};
     uint32_t axis;

@@ -117,8 +117,8 @@ Error *shape_rule_max_unpool(PlanRequest *request) {
     return NULL;
 }
 
-/* The sampling points come with the offsets: the output is as large as those say, which must be
- * what the window says. */
+/* The offsets have one entry for each output and kernel position; the output shape by the offsets
+ * must equal the output shape by the window. */
 Error *shape_rule_deform_conv(PlanRequest *request) {
     const Shape *input = rule_shape(request, 0), *weights = rule_shape(request, 1);
     const int64_t offset_group = attributes_int(request->attributes, "offset_group");

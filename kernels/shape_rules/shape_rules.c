@@ -73,5 +73,5 @@ Error *rule_by_expansion(PlanRequest *request) {
     return NULL;
 }
 
-/* Of operators whose expansion checks what it is given. */
+/* The rule of operators whose expansion checks the inputs. */
 Error *shape_rule_expansion(PlanRequest *request) { return rule_by_expansion(request); }

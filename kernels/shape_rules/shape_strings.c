@@ -26,7 +26,7 @@ Error *shape_rule_string_split(PlanRequest *request) {
     return NULL;
 }
 
-/* [C] or [1, C] to what is no stop word. */
+/* From [C] or [1, C] to the texts that are not stop words. */
 Error *shape_rule_string_normalizer(PlanRequest *request) {
     const Shape *input = rule_shape(request, 0);
     const char *action = attributes_text(request->attributes, "case_change_action");

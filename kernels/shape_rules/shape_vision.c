@@ -66,7 +66,7 @@ Error *shape_rule_affine_grid(PlanRequest *request) {
     return NULL;
 }
 
-/* Regions of `columns` numbers each: their shape against the image's, then the pooled shape. */
+/* Checks regions of `columns` numbers each against the image, then sets the pooled shape. */
 static Error *pool_regions(PlanRequest *request, int64_t columns, int64_t height, int64_t width) {
     const Shape *x = rule_shape(request, 0), *regions = rule_shape(request, 1);
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));

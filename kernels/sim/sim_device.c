@@ -158,7 +158,7 @@ static void free_memory(Device *base, DeviceStream *stream, uint64_t address, ui
     if (!address) return;
     bool idle = !stream || sim_stream_is_idle(sim_stream(stream));
     Error *error = idle ? NULL : queue_freeing(device, stream, address, size);
-    if (error) { /* not queued: what is queued comes first all the same */
+    if (error) { /* the freeing could not be queued, so queued work is awaited here */
         error_free(error);
         sim_stream_wait(sim_stream(stream));
         idle = true;
@@ -171,7 +171,7 @@ static Error *alloc(Device *base, DeviceStream *stream, uint64_t size, uint64_t 
     TRY(sim_device_check(base, SIM_CALL_ALLOC));
     Error *error = sim_memory_alloc(memory, size, out_address);
     if (stream && error_code(error) == ERROR_EXHAUSTED) {
-        error_free(error); /* what is queued may give some back */
+        error_free(error); /* queued work may free memory */
         TRY(sim_device_settle(stream));
         error = sim_memory_alloc(memory, size, out_address);
     }
@@ -185,7 +185,7 @@ static Error *pack_rule(
     Device *cpu = sim_device(device)->cpu;
     TRY(sim_device_check(device, SIM_CALL_OTHER));
     if (sim_lacks(sim_device(device), request->operator_info)) {
-        *out_layout = 0; /* neither expansions nor the host take packed operands */
+        *out_layout = 0; /* neither expansions nor the host's kernels take packed operands */
         *out_bytes = 0;
         return NULL;
     }

@@ -19,7 +19,7 @@ typedef struct Block {
 struct SimMemory {
     Device *host;
     uint64_t limit_bytes;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     uint64_t used_bytes;
     uint64_t next; /* address of the next allocation */
     Block *blocks; /* by address: handles only grow, so appending keeps the order */

@@ -21,7 +21,7 @@ typedef struct HostLaunch {
     uint64_t bytes; /* of its operands */
 } HostLaunch;
 
-/* A launch that is queued: everything that the caller's has, the plan with it. */
+/* A queued launch: a copy of the caller's arguments, with a reference to the plan. */
 typedef struct QueuedLaunch {
     SimCommand base;
     Plan *plan; /* retained */

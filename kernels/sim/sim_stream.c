@@ -10,8 +10,8 @@
 #include "base/thread.h"
 #include "kernels/device/float_environment.h"
 
-/* One command runs while another is copied; more threads start only if these are held by kernels
- * that pause or take long. */
+/* Two threads, so that a kernel and a copy run at the same time. More threads start only while all
+ * of them are held by kernels that pause or take long. */
 enum { THREAD_COUNT = 2, THREADS_MAX = 32 };
 
 struct SimEngine {
@@ -20,9 +20,9 @@ struct SimEngine {
     pthread_cond_t queued; /* a command may be ready */
     pthread_cond_t done;   /* a command has run */
     pthread_t threads[THREADS_MAX];
-    uint32_t thread_count, busy_count; /* busy: they run a command */
-    SimStream *streams;                /* with commands; in turn */
-    atomic_bool pending;               /* there are such */
+    uint32_t thread_count, busy_count; /* busy_count: threads that run a command */
+    SimStream *streams;                /* that have commands; served in turn */
+    atomic_bool pending;               /* `streams` is not empty */
     bool spinning;                     /* a thread waits without sleeping */
     bool ending;
 };
@@ -31,8 +31,8 @@ struct SimStream {
     SimEngine *engine;
     SimCommand *first, **last;
     bool running, listed;
-    atomic_bool idle; /* nothing is queued or runs */
-    Error *error;     /* of a command; nobody was told yet */
+    atomic_bool idle; /* no command is queued or runs */
+    Error *error;     /* of a failed command; kept until a caller waits for the stream */
     SimStream *next;
 };
 
@@ -77,12 +77,12 @@ void sim_engine_release(SimEngine *engine) {
     memory_free(engine);
 }
 
-/* ---- what the threads do, under the mutex unless it says so ---- */
+/* ---- the engine's threads; under the mutex unless a comment says otherwise ---- */
 
 static bool waits_for_event(const SimCommand *command);
 
-/* The first stream, in turn, whose next command may run now. out_due_ns: when the earliest of the
- * others may; 0: none but behind something else. */
+/* The first stream, in turn, whose next command may run now. out_due_ns: the earliest time at which
+ * another stream's command may run; 0 if all others wait for other commands. */
 static SimStream *find_ready(SimEngine *engine, uint64_t now_ns, uint64_t *out_due_ns) {
     *out_due_ns = 0;
     for (SimStream *stream = engine->streams; stream; stream = stream->next) {
@@ -170,7 +170,7 @@ static void *thread_main(void *argument) {
     return NULL;
 }
 
-/* One thread is enough; the second is there for what runs at the same time. */
+/* Only the first thread is required; the second runs commands at the same time. */
 static Error *start_threads(SimEngine *engine) {
     while (engine->thread_count < THREAD_COUNT ||
            (engine->busy_count == engine->thread_count && engine->thread_count < THREADS_MAX)) {
@@ -217,7 +217,7 @@ Error *sim_stream_push(SimStream *stream, SimCommand *owned_command) {
     stream->last = &owned_command->next;
     atomic_store_explicit(&stream->idle, false, memory_order_relaxed);
     if (!stream->listed) list(engine, stream);
-    /* else whoever runs the commands before comes to it */
+    /* otherwise the thread that runs the stream's earlier commands takes this one, too */
     if (stream->first == owned_command && !stream->running)
         (void)pthread_cond_signal(&engine->queued);
     (void)pthread_mutex_unlock(&engine->mutex);
@@ -272,7 +272,7 @@ static Error *reach(SimCommand *command) {
     return NULL;
 }
 
-/* It is not begun before the event is reached. */
+/* Does nothing: find_ready holds the command back until its event is reached. */
 static Error *pass(SimCommand *command) {
     (void)command;
     return NULL;
@@ -309,7 +309,8 @@ static uint64_t number_of(SimEvent *event, uint64_t more) {
 
 Error *sim_event_record(SimEvent *event, SimStream *stream) {
     Error *error = push_event(event, stream, reach, number_of(event, 1));
-    if (error) (void)number_of(event, UINT64_MAX); /* one less: nobody would reach it */
+    /* the recording does not exist, so a wait for its number would never end */
+    if (error) (void)number_of(event, UINT64_MAX);
     return error;
 }
 

@@ -16,7 +16,7 @@ void regex_release(Regex *regex) {
     memory_free(regex);
 }
 
-/* Where the text is looked at: what stands before and behind. */
+/* Properties of the position between two characters. */
 typedef struct Place {
     bool text_begin, text_end, line_begin, line_end, word_before, word_behind;
 } Place;

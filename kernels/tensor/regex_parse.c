@@ -115,7 +115,7 @@ static Error *read_hex(Parser *parser, uint32_t *out) {
     return NULL;
 }
 
-/* Behind a backslash, what stands for one code point. */
+/* Reads the letter or number behind a backslash that stands for one code point. */
 static Error *read_escape(Parser *parser, uint32_t *out) {
     static const char letters[] = "afnrtv", values[] = "\a\f\n\r\t\v";
     if (parser->at == parser->size) FAIL_HERE(parser, "a backslash at the end");
@@ -200,7 +200,7 @@ static Error *read_set(Parser *parser) {
 
 static Error *read_alternatives(Parser *parser);
 
-/* Letters behind "(?": they hold to the group's end; *out_group: a colon follows. */
+/* Reads the flags behind "(?"; they apply until the group ends. *out_group: a colon follows. */
 static Error *read_flags(Parser *parser, bool *out_group) {
     bool value = true;
     *out_group = false;

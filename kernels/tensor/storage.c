@@ -139,7 +139,8 @@ StorageAnnotation *storage_get_annotation(const Storage *storage) {
 }
 
 void storage_forget_annotation(Storage *storage) {
-    if (!storage_get_annotation(storage)) return; /* nobody adds one to what may be overwritten */
+    /* annotations are added only while the bytes may not be overwritten, so none appears now */
+    if (!storage_get_annotation(storage)) return;
     StorageAnnotation *annotation =
         atomic_exchange_explicit(&storage->annotation, NULL, memory_order_acq_rel);
     if (annotation) annotation->release(annotation);

@@ -40,7 +40,7 @@ static Error *make(
     return make_owning(storage_retain(storage), offset, dtype, shape, out);
 }
 
-/* What a tensor of no fixed size needs at least: an offset for each string and for the end. */
+/* Checks the least size of a tensor of strings: an offset for each string and one for the end. */
 static Error *check_unsized(const Shape *shape, uint64_t bytes) {
     int64_t count;
     uint64_t least;

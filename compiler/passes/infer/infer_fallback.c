@@ -10,7 +10,7 @@ static const Probe *input_probe(
     return input ? probe_of(context, input) : NULL;
 }
 
-/* What can be said without the values that the rule reads: often the rank. False: nothing. */
+/* Guesses type and rank without the values that the rule reads. False: neither is known. */
 static bool guess_rank(
     const ProbeContext *context, const IrBinding *binding, DType *out_dtype, uint32_t *out_rank) {
     OperatorId id = binding->operator_info->id;
@@ -46,8 +46,8 @@ static int64_t dim_from_right(const Probe *probe, uint32_t world, uint32_t i) {
     return i < probe->rank ? probe->dims[world][probe->rank - 1 - i] : 1;
 }
 
-/* One dimension of a broadcast whose inputs disagree in some world: the size that is fixed, if
- * there is one (whoever differs from it must be 1), else a symbol. */
+/* One dimension of a broadcast whose inputs disagree in some world: the fixed size if an input has
+ * one, since other sizes must then be 1; otherwise a symbol. */
 static Error *broadcast_dim(
     ProbeContext *context, const IrBinding *binding, uint32_t i, Probe *out) {
     const Probe *chosen = NULL;
@@ -155,7 +155,8 @@ bool infer_fallback_drops_ones(const IrBinding *binding) {
            (binding->operand_count < 2 || !binding->operands[1]);
 }
 
-/* Where the rule does not answer: the rank where that is clear, else what was declared. */
+/* For operators whose rule gives no answer: the rank if it is certain, otherwise the declared
+ * type. */
 Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding) {
     DType dtype;
     uint32_t rank;
@@ -166,7 +167,7 @@ Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding) {
         const IrVariable *variable = binding->results[o];
         IrType type = variable->type;
         if (type.kind == IR_TYPE_UNKNOWN) type = ir_type_tensor(DTYPE_NONE);
-        /* what is declared of its rank may hold for some sizes only */
+        /* the declared rank of such a result may hold for some sizes only */
         if (infer_fallback_drops_ones(binding)) type = ir_type_tensor(type.dtype);
         if (o == 0 && type.dtype == DTYPE_NONE) TRY(known_dtype(context, binding, &type.dtype));
         if (o == 0 && guess_rank(context, binding, &dtype, &rank)) {

@@ -1,6 +1,6 @@
 #include "compiler/passes/infer/infer_lists.h"
 
-/* The type of what a list is made of. */
+/* Makes the type of a list's elements from one element. */
 static Error *element_type(ProbeContext *context, const Probe *element, const IrType **out) {
     IrType type;
     TRY(probe_to_type(context, element, &type));
@@ -10,7 +10,7 @@ static Error *element_type(ProbeContext *context, const Probe *element, const Ir
     return NULL;
 }
 
-/* What is known of a list's items; NULL: it has none so far. */
+/* The type of a list's elements; NULL while the list is empty. */
 static const IrType *items_of(const Probe *list) {
     static const IrType unknown = {.kind = IR_TYPE_UNKNOWN};
     return list->state == PROBE_KNOWN && list->kind == IR_TYPE_LIST ? list->element : &unknown;
@@ -30,7 +30,7 @@ Error *infer_lists_make(ProbeContext *context, const IrBinding *binding) {
     return NULL;
 }
 
-/* A tensor of a list's elements joined; its length along the axis is a symbol. */
+/* Concatenates a list's elements to a tensor; the length along the axis is a symbol. */
 Error *infer_lists_concat(ProbeContext *context, const IrBinding *binding) {
     const Probe *list = probe_of(context, binding->operands[0]);
     const IrVariable *result = binding->results[0];
@@ -91,8 +91,8 @@ static void infer_has_element(ProbeContext *context, const IrBinding *binding, P
     for (uint32_t w = 0; !optional && w < PROBE_WORLDS; w++) result->scalars[w] = 1;
 }
 
-/* The type of what is taken out of a list or optional; a value that is neither is meant itself, as
- * OptionalGetElement takes it. */
+/* The type of an element of a list or an optional. A plain value stands for itself, as in
+ * OptionalGetElement. */
 static Error *infer_element(ProbeContext *context, const IrBinding *binding) {
     const Probe *from = probe_of(context, binding->operands[0]);
     const IrVariable *result = binding->results[0];

@@ -19,9 +19,9 @@ typedef struct ProbeScratch {
     Probe results[PLAN_OUTPUTS_MAX];
     Shape far[PLAN_OUTPUTS_MAX]; /* shapes of the results for sizes far away; if known */
     bool far_known;
-    bool waits;         /* what the rule refuses is postponed */
+    bool waits;         /* the rule's refusal is reported later */
     bool bounds_vary;   /* a slice's, from size to size */
-    uint32_t open_dims; /* of a slice, by bit: its length is another one for other sizes */
+    uint32_t open_dims; /* of a slice, by bit: the dimension's length depends on the sizes */
 } ProbeScratch;
 
 static const Probe *input_probe(
@@ -86,7 +86,7 @@ static bool never_fits(const ProbeContext *context, const IrBinding *binding) {
     return attributes_ints(binding->attributes, "perm", &count) && count != probe->rank;
 }
 
-/* The rule of what the request was set up for. False: it refuses that. Errors: no memory. */
+/* Asks the rule about the request. False: the rule refuses it. Errors: OUT_OF_MEMORY only. */
 static Error *ask_rule(ProbeScratch *scratch, bool *out_answers) {
     Error *error = operator_infer(&scratch->request);
     *out_answers = !error;
@@ -95,17 +95,19 @@ static Error *ask_rule(ProbeScratch *scratch, bool *out_answers) {
     return NULL;
 }
 
-/* Consumes what the rule says. Errors: what it refuses in every run. */
+/* Handles a rule's error. Returns errors that occur in every run, if shapes are settled, and frees
+ * the others. */
 static Error *refused(ProbeContext *context, const IrBinding *binding, Error *owned_error) {
     bool every_run = is_certain(context, binding) || never_fits(context, binding);
     if (error_code(owned_error) == ERROR_OUT_OF_MEMORY || (every_run && context->settled))
         return owned_error;
-    error_free(owned_error); /* the run will say so, if it comes to one */
+    error_free(owned_error); /* a run with such sizes will report the error */
     if (every_run) context->postponed = context->scratch->waits = true;
     return NULL;
 }
 
-/* The rule in all worlds. *out_known false: it refused in one of them. Errors: as refused. */
+/* Asks the rule in all worlds. *out_known false: the rule refused in one of them. Errors: as of
+ * `refused`. */
 static Error *run_rule(
     ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch, bool *out_known) {
     scratch->waits = false;
@@ -182,7 +184,8 @@ static bool holds_far(const ProbeContext *context, const IrBinding *binding, con
     return true;
 }
 
-/* A cast of what is no whole number, or to few bits, is no polynomial. */
+/* True when a cast keeps polynomials: the source values are whole numbers or the target is a float,
+ * and the target is wide. */
 static bool cast_is_exact(const ProbeContext *context, const IrBinding *binding) {
     const DTypeSet wide = DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
                           DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64);
@@ -201,9 +204,9 @@ static bool cast_is_exact(const ProbeContext *context, const IrBinding *binding)
     return true;
 }
 
-/* Operators whose values are polynomials of their inputs' elements, so that what is the same for
- * a few sizes is the same for all; of those the ones that take where to read from inputs 1 and
- * up. */
+/* VALUES_POLYNOMIAL: the values are polynomials of the inputs' elements, so values that are equal
+ * for a few sizes are equal for all. VALUES_MOVED: the same, if inputs 1 and up, which say where to
+ * read, are fixed. VALUES_CUT: neither. */
 typedef enum ValueKind { VALUES_CUT, VALUES_POLYNOMIAL, VALUES_MOVED } ValueKind;
 
 static ValueKind value_kind(const ProbeContext *context, const IrBinding *binding) {
@@ -259,9 +262,10 @@ static bool slice_bounds_vary(const ProbeContext *context, const IrBinding *bind
     return false;
 }
 
-/* A slice whose bounds are symbolic keeps a length that is the same in all worlds only if there is
- * something of it in a longer dimension, too, and as much, or all: neither is it cut off nor do its
- * bounds count from different ends, nor do these sizes happen to be in this order. */
+/* Finds dimensions of a slice with symbolic bounds whose length depends on the sizes. A length that
+ * is equal in all worlds counts only if a much longer dimension gives the same length, or is taken
+ * whole: otherwise the slice may be cut off, its bounds may count from different ends, or these
+ * sizes may be in this order by chance. */
 static Error *find_open_dims(
     const ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch) {
     const Probe *result = &scratch->results[0];
@@ -272,7 +276,7 @@ static Error *find_open_dims(
         Shape *shape = &scratch->specs[0].shape;
         for (uint32_t i = 0; i < shape->rank; i++)
             if (__builtin_mul_overflow(shape->dims[i], FAR_TIMES, &shape->dims[i])) return NULL;
-        bool answers; /* not for what is too large */
+        bool answers; /* false for sizes that are too large */
         TRY(ask_rule(scratch, &answers));
         for (uint32_t i = 0; answers && i < result->rank; i++) {
             const int64_t length = scratch->request.outputs[0].shape.dims[i];
@@ -306,8 +310,8 @@ static bool range_has_limit(
     return !probe_is_sum(context, result, 0);
 }
 
-/* False: a range's length, of which nothing else is known, is the same only because steps are wide:
- * how far it reaches is not. */
+/* False when a range's length is equal in all worlds only because its steps are wide: its reach is
+ * not. */
 static bool range_is_settled(const ProbeContext *context, const IrBinding *binding) {
     double reach[PROBE_WORLDS];
     if (binding->operator_info->id != OPERATOR_RANGE) return true;
@@ -324,9 +328,9 @@ static bool range_is_settled(const ProbeContext *context, const IrBinding *bindi
     return true;
 }
 
-/* Dimensions that come out the same for the sizes tried but perhaps not for all: a slice that ends
- * inside a dimension of symbolic size, what wide strides leave, whatever follows from a tainted
- * value. They become symbols; not so one element, which is one or none. */
+/* Makes symbols of dimensions that are equal in all worlds but may not be for all sizes: of a slice
+ * that ends inside a symbolic dimension, of a rest that wide strides leave, and of anything that
+ * follows from a tainted value. A length of one element stays, since it is one or none. */
 static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t output,
     const ProbeScratch *scratch, Probe *inout_result) {
     bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;

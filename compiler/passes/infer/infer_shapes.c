@@ -17,9 +17,9 @@
 enum { ROUNDS_MAX = 64, CALL_DEPTH_MAX = 100 };
 
 typedef struct InferredFunction {
-    bool is_closure; /* its arguments are not seen */
-    bool gave_up;    /* too many rounds: it may get anything */
-    bool running;    /* it is being inferred */
+    bool is_closure; /* calls by value are not seen, so any argument may come */
+    bool gave_up;    /* too many rounds: parameters may have any type */
+    bool running;    /* the function is being inferred */
     bool seen;       /* inferred in this round */
     bool changed;    /* a parameter has changed since */
     bool calls_itself;
@@ -40,7 +40,7 @@ static InferredFunction *state_of(const Inference *inference, const IrFunction *
     return &inference->functions[function->index];
 }
 
-/* Whether its parameters have the types that it declares, whoever calls it. */
+/* True when calls of the function may be unknown: parameters then have their declared types. */
 static bool is_open(const Inference *inference, const IrFunction *function) {
     const InferredFunction *state = state_of(inference, function);
     return function->exported || state->is_closure || state->gave_up;
@@ -69,7 +69,7 @@ static Error *start_function(Inference *inference, const IrFunction *function) {
     for (uint32_t i = 0; i < function->body->parameter_count; i++) {
         const IrVariable *parameter = function->body->parameters[i];
         Probe *probe = probe_of(&inference->context, parameter);
-        /* what was declared for a loop's parameter may hold for its first round only */
+        /* a loop parameter's declared type may hold for the first round only */
         IrType type = gave_up && !function->exported ? (IrType){0} : parameter->type;
         TRY(probe_from_type(&inference->context, parameter, &type, probe));
     }
@@ -165,7 +165,7 @@ static Error *join_branches(ProbeContext *context, const IrBinding *binding, Pro
     return NULL;
 }
 
-/* Also of a match: what all blocks have in common. */
+/* Joins the results of all blocks of an If or a match. */
 static Error *infer_branches(ProbeContext *context, const IrBinding *binding) {
     ProbeGroups groups = {0};
     Error *error = join_branches(context, binding, &groups);
@@ -173,7 +173,7 @@ static Error *infer_branches(ProbeContext *context, const IrBinding *binding) {
     return error;
 }
 
-/* What the binding's declared types say. */
+/* Takes the declared types of the results. */
 static Error *infer_declared(ProbeContext *context, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->result_count; i++) {
         const IrVariable *result = binding->results[i];
@@ -217,7 +217,7 @@ static Error *infer_binding(Inference *inference, const IrBinding *binding) {
         probe_set(probe_of(context, binding->results[0]), probe_of(context, binding->operands[0]));
         return NULL;
     case IR_FATAL:
-        return NULL; /* nothing ever comes out of it */
+        return NULL; /* Fatal has no result */
     case IR_CALL_CLOSURE:
     case IR_CLOSURE:
     case IR_CONSTRUCT:
@@ -246,8 +246,8 @@ static Error *infer_block(Inference *inference, const IrBlock *block) {
     return NULL;
 }
 
-/* Forgets what was made of parameters that have changed since: a loop's results would otherwise
- * keep what they were for its first round. */
+/* Forgets the body's results after a parameter has changed: a loop's results would otherwise keep
+ * their first round's types. */
 static void forget_bindings(Inference *inference, const IrFunction *function) {
     IrBinding *binding = ir_walk_first(function->body);
     for (; binding; binding = ir_walk_next(binding))
@@ -255,7 +255,7 @@ static void forget_bindings(Inference *inference, const IrFunction *function) {
             probe_clear(probe_of(&inference->context, binding->results[i]));
 }
 
-/* Its body once, with the parameters as they are. */
+/* Infers the body once from the present parameters. */
 static Error *infer_body(Inference *inference, const IrFunction *function, bool *out_changed) {
     ProbeContext *context = &inference->context;
     InferredFunction *state = state_of(inference, function);
@@ -278,7 +278,7 @@ static Error *infer_body(Inference *inference, const IrFunction *function, bool 
     return error;
 }
 
-/* Its body, until what it gives to itself is settled. */
+/* Infers the body until the arguments that it passes to itself are settled. */
 static Error *infer_until_settled(Inference *inference, const IrFunction *function) {
     InferredFunction *state = state_of(inference, function);
     bool results_changed = true;
@@ -307,7 +307,7 @@ static Error *infer_function(Inference *inference, const IrFunction *function) {
     return error;
 }
 
-/* With the parameters as they are, until the results of all functions are settled. */
+/* Infers from the present parameters until the results of all functions are settled. */
 static Error *infer_results(Inference *inference) {
     const IrModule *module = inference->context.module;
     uint32_t round = 0;
@@ -316,7 +316,7 @@ static Error *infer_results(Inference *inference) {
     do {
         inference->results_changed = inference->context.postponed = false;
         for (size_t f = 0; f < module->function_count; f++) inference->functions[f].seen = false;
-        /* those that are called are inferred there, for they know no parameters before */
+        /* other functions are inferred at their calls, which know the parameters */
         for (size_t f = 0; f < module->function_count; f++)
             if (is_open(inference, module->functions[f]) && !inference->functions[f].seen)
                 TRY(infer_function(inference, module->functions[f]));
@@ -327,7 +327,7 @@ static Error *infer_results(Inference *inference) {
     return NULL;
 }
 
-/* What operators refuse of the shapes that the rounds came to. */
+/* Reports the operators that refuse the settled shapes. */
 static Error *tell_postponed(Inference *inference) {
     const IrModule *module = inference->context.module;
     inference->context.settled = true;
@@ -366,7 +366,7 @@ static Error *replace_constant(IrModule *module, const Probe *probe, IrVariable 
     return NULL;
 }
 
-/* is_local: it is a parameter of a function whose calls were all seen. */
+/* is_local: a parameter of a function all of whose calls were seen. */
 static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool is_local) {
     const Probe *probe = probe_of(context, variable);
     if (probe->state == PROBE_BOTTOM) return NULL;

@@ -1,7 +1,8 @@
 /* A list of scan outputs may be empty, and an empty list has no element whose shape could be read.
  * The pass finds each dimension of such a join in this order: from inference of the elements; from
- * the source's declaration; from a value that the loop was given, if the dimension is one of its (a
- * state that keeps its shape, a scanned tensor), read when the program runs; else 0. */
+ * the source's declaration; from a value that the loop was given, if a dimension of that value is
+ * the same (a state that keeps its shape, a scanned tensor), read when the program runs; otherwise
+ * 0. */
 #include <string.h>
 
 #include "compiler/ir/ir_build.h"
@@ -31,8 +32,8 @@ static bool has_dim(const IrVariable *variable, int64_t symbol, Empty *inout, ui
     return false;
 }
 
-/* Among what the loop is called with and what the function around it has. What the loop returns is
- * left out: where it changes a shape, that is the last round's. */
+/* Searches the loop's arguments and the surrounding function's parameters. The loop's results are
+ * left out: if the loop changes a shape, they have the last round's. */
 static bool find_dim(const IrBinding *concat, int64_t symbol, Empty *inout, uint32_t to) {
     const IrBinding *loop = ir_resolve(concat->operands[0])->binding;
     const IrBlock *body = concat->block->function->body;
@@ -57,7 +58,7 @@ static const IrType *tensor_type(const IrType *type) {
     return type && type->kind == IR_TYPE_TENSOR ? type : NULL;
 }
 
-/* False: nothing is known of the elements. */
+/* False when the element type is unknown. */
 static bool find_shape(const IrBinding *concat, Empty *out) {
     const IrType *list = &concat->operands[0]->type;
     const IrType *element = tensor_type(list->kind == IR_TYPE_LIST ? list->element : NULL);

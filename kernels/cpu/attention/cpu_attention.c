@@ -73,8 +73,8 @@ typedef struct Block {
     int64_t first, rows; /* queries */
     int64_t key, keys;
     float *scores; /* [rows][score_row] */
-    /* of each query: the largest score so far, the sum of its weights, and what was weighed with a
-     * smaller maximum is to be multiplied with */
+    /* of each query: the largest score so far, the sum of its weights, and the factor for sums that
+     * were made with a smaller maximum */
     float most[QUERIES_MAX], sums[QUERIES_MAX], factors[QUERIES_MAX];
 } Block;
 

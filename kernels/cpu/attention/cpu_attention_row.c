@@ -40,7 +40,7 @@ CPU_VARIANTS_HALVES(dot,
         float *scores),
     (query, keys, key_row, depth, count, scores));
 
-/* What is subtracted from the scores: 0 where all of them are -inf. */
+/* Returns the number to subtract from the scores: their maximum, or 0 if all of them are -inf. */
 CPU_INLINE float take_most(CpuAttentionRow *row, float most) {
     if (most > row->most) row->most = most;
     return row->most == -__builtin_inff() ? 0 : row->most;

@@ -9,9 +9,10 @@
 
 typedef struct RotaryState {
     int64_t batch, heads, rows, size;
-    int64_t half;           /* pairs that are turned; the columns behind them stay */
-    int64_t positions;      /* rows of the caches where positions are given; 0: a row of its own */
-    bool rows_first;        /* [batch, rows, heads, size]; else [batch, heads, rows, size] */
+    int64_t half;      /* pairs that are turned; the columns behind them stay */
+    int64_t positions; /* rows of the caches where positions are given; 0: a row of its own */
+    /* true for [batch, rows, heads, size], false for [batch, heads, rows, size] */
+    bool rows_first;
     bool interleaved, wide; /* wide: float64 */
 } RotaryState;
 

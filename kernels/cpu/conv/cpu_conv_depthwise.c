@@ -11,7 +11,8 @@ bool cpu_conv_is_depthwise(const CpuConv *conv) {
 
 /* ---- sums ---- */
 
-/* Whole vectors of outputs: up to 15 more than `width`, of whatever the band holds there. */
+/* Writes whole vectors of outputs: up to 15 sums beyond `width` are of bytes behind the row, and
+ * unused. */
 CPU_INLINE void sum_row_body(
     const CpuPlane *plane, const float *weights, const float *x, float *sums) {
     const int64_t stride = plane->stride, width = plane->width, count = plane->tap_count;

@@ -15,7 +15,7 @@ static uint32_t ones(int64_t first, int64_t end) {
 typedef struct Lanes {
     const float *from;
     float *to;
-    __mmask16 write, read; /* columns wanted; those of them inside the row */
+    __mmask16 write, read; /* write: the columns to fill; read: those of them inside the row */
     uint32_t span;         /* stride 2: elements inside the row, of 32 */
 } Lanes;
 

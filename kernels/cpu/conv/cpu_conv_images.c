@@ -1,6 +1,7 @@
 /* FusedConv over images [N, H, W, C]: after Winograd if that is faster, with vectors of channels if
- * each is a group, else directly, by a rule that depends on the weights and attributes alone.
- * Weights that are not constant are packed by every launch: the same bits.
+ * each channel is a group, otherwise directly. The choice is a rule that depends on the weights and
+ * attributes alone. Weights that are not constant are packed by every launch, and give the same
+ * bits.
  *
  * Signals [N, C, L] of Conv and FusedConv are handled as images of one row, transposed to that
  * order and back: they have few elements beside their weights. */
@@ -102,7 +103,7 @@ typedef struct ImagesState {
     int64_t packed_count; /* floats at the workspace's start; 0: the weights come packed */
     Shape weights;
     bool has_output;
-    CpuConvLast direct; /* the problem, whatever computes it */
+    CpuConvLast direct; /* the sizes of the convolution, for each of the algorithms */
     CpuWinograd transformed;
     CpuConvLastDepthwise depthwise;
     bool reorders;                      /* a signal: floats behind the packed weights */
@@ -246,7 +247,8 @@ static CpuConvLastDepthwise depthwise_of(const CpuConvLast *conv, CpuLevel level
     return made;
 }
 
-/* Of the kernel, without what is before it in the workspace. */
+/* Floats of the kernel's scratch memory. The packed weights and the signals before it in the
+ * workspace are not counted. */
 static int64_t scratch_count(const CpuDevice *cpu, const ImagesState *state) {
     if (state->layout == CPU_LAYOUT_DEPTHWISE) return 0;
     if (state->layout == CPU_LAYOUT_WINOGRAD)

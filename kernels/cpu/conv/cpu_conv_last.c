@@ -207,7 +207,7 @@ static void find_windows(const CpuConvLast *conv, Block *block) {
                 column * window->stride[WIDTH] * block->pixel;
 }
 
-/* What one row of the block's outputs takes from the sums to y. */
+/* The bias, the residual and the destination of one row of the block's outputs. */
 static CpuTileFinish finish_of(const Run *run, const Block *block, int64_t row) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
@@ -225,7 +225,8 @@ static CpuTileFinish finish_of(const Run *run, const Block *block, int64_t row) 
     };
 }
 
-/* Whether the tiles with the last products can do the rest: their outputs lie a step apart. */
+/* True when the tiles of the last products can also finish the outputs: the activation is linear
+ * and the outputs lie at an even step. */
 static bool finishes(const CpuConvLast *conv, const Block *block) {
     const bool even =
         !conv->code.takes_rows || block->rows == 1 || block->columns == conv->window.output[WIDTH];

@@ -29,7 +29,8 @@ typedef struct CpuConvLast {
 typedef struct CpuConvLastBuffers {
     const float *x, *w, *bias, *residual; /* w: packed */
     float *y;
-    float *scratch; /* cpu_conv_last_scratch_count floats for each part; cpu_winograd.h: its own */
+    /* cpu_conv_last_scratch_count floats for each part; Winograd: see cpu_winograd.h */
+    float *scratch;
 } CpuConvLastBuffers;
 
 /* Floats of packed weights: for each group panels as in cpu_matmul_kernel.h of the matrix

@@ -48,7 +48,7 @@ static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t
 static Error *run(const void *opaque, const CpuFloatCall *call) {
     const TransposeState *state = opaque;
     const int64_t planes = state->groups * state->filters;
-    if (planes * state->output_count == 0) return NULL; /* nothing has no address */
+    if (planes * state->output_count == 0) return NULL; /* empty tensors have no address */
     for (int64_t image = 0; image < state->batch; image++) {
         const CpuMatmulBuffers matrices = {
             .a = call->inputs[1],

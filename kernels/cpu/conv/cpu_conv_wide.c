@@ -35,7 +35,8 @@ typedef struct Run {
     double *y;
 } Run;
 
-/* Offset of the input row that a kernel position sees; false: it lies in the padding. */
+/* Computes the offset of the input row that a kernel position reads. False: the row lies in the
+ * padding. */
 static bool row_offset(const Window *window, int64_t row, int64_t position, int64_t *out) {
     const uint32_t last = window->rank - 1;
     int64_t offset = 0, step = window->input[last];

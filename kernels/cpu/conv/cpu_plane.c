@@ -31,7 +31,7 @@ static CpuPlane dimensions_of(const Window *window) {
     return plane;
 }
 
-/* Nothing is computed for nothing, and no product below overflows. */
+/* True when input and output have elements and no product below overflows. */
 static bool is_ordinary(const Window *window) {
     int64_t taps = 1;
     if (window->rank > 2) return false;

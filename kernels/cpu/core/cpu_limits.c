@@ -121,7 +121,7 @@ static Error *time_task(
 }
 
 static uint64_t read_bytes(void) {
-    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE); /* 0 or less where nobody knows */
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE); /* 0 or less when the system does not know */
     const uint64_t bytes = cache > 0 ? 4 * (uint64_t)cache : 0;
     if (bytes > READ_BYTES_MAX) return READ_BYTES_MAX;
     return bytes > READ_BYTES_MIN ? bytes >> 20 << 20 : READ_BYTES_MIN;

@@ -11,23 +11,24 @@ enum { SCANS_MAX = 32 }; /* more at a time are not shared */
 typedef struct Reader {
     struct Reader *next;
     void *context;
-    int64_t unclaimed;  /* parts that nobody has begun for it */
-    int64_t in_flight;  /* that somebody computes */
-    bool leaves;        /* nothing more is to be begun for it */
-    atomic_bool landed; /* nothing is in flight, and nothing will be */
+    int64_t unclaimed;  /* parts that no thread has begun for this reader */
+    int64_t in_flight;  /* parts that a thread computes now */
+    bool leaves;        /* no more parts are begun for this reader */
+    atomic_bool landed; /* no part is in flight, and none will be begun */
 } Reader;
 
 typedef struct Scan {
     const void *weights;
     int64_t parts;
     CpuScanPart *code;
-    Reader *readers; /* NULL: nobody uses this place */
+    Reader *readers; /* NULL: the place is unused */
     uint32_t reader_count;
     int64_t next; /* part */
 } Scan;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and readers */
-static pthread_cond_t landed = PTHREAD_COND_INITIALIZER;  /* nothing is in flight for some reader */
+/* guards the variables below, and readers */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t landed = PTHREAD_COND_INITIALIZER; /* some reader has no part in flight */
 static Scan scans[SCANS_MAX];
 
 static Error *read_alone(int64_t parts, CpuScanPart *code, void *context) {
@@ -65,7 +66,8 @@ static void leave(Scan *scan, Reader *reader) {
     scan->reader_count--;
 }
 
-/* The next part, for all who have not got it. The mutex is released meanwhile. */
+/* Reads the next part for all readers that still lack parts. Releases the mutex during the
+ * computation. */
 static void read_part(Scan *scan) {
     Reader *readers[CPU_SCAN_READERS_MAX];
     void *contexts[CPU_SCAN_READERS_MAX];
@@ -92,7 +94,7 @@ static void read_part(Scan *scan) {
     if (ended && count > 1) (void)pthread_cond_broadcast(&landed);
 }
 
-/* Nothing more is begun for it. A part takes some microseconds. */
+/* Waits for the parts in flight; no more are begun. A part takes some microseconds. */
 static void wait_until_landed(const Reader *reader) {
     if (reader->in_flight == 0) return;
     (void)pthread_mutex_unlock(&mutex);

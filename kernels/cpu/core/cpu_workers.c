@@ -26,9 +26,9 @@
  * launching thread returns only when all pieces are done: so the job's fields do not change while a
  * thread reads them. */
 
-/* About 20 µs: what a wake-up costs. Longer spinning would take the core from a busy neighbour, so
- * for some 100 µs more, the length of what a network does on one thread in between, each turn
- * offers it the core. */
+/* SPIN_COUNT lasts about 20 µs, the cost of a wake-up. Longer spinning would take the core from a
+ * busy neighbour, so for about 100 µs more each turn offers the core to it. 100 µs is the time that
+ * a network computes on one thread between two launches. */
 enum { SPIN_COUNT = 1000, YIELD_COUNT = 200, YIELD_SPINS = 10 };
 
 enum {
@@ -63,7 +63,7 @@ struct CpuWorkers {
     pthread_t threads[CPU_THREADS_MAX];
     atomic_bool stop;
     _Atomic uint64_t claim;
-    _Atomic uint32_t generation; /* what idle workers wait on */
+    _Atomic uint32_t generation; /* idle workers wait on this number */
     _Atomic uint32_t sleepers;
     _Atomic uint32_t done;    /* pieces done; the launching thread waits on it */
     _Atomic uint32_t waiting; /* whether the launching thread sleeps on `done` */
@@ -84,7 +84,7 @@ static inline void relax(void) {
 #endif
 }
 
-/* Turn i of a wait, from 0 on. False: it has lasted long enough. */
+/* Turn i of a wait, from 0 on. False: the limit of spinning is reached. */
 static bool spin(uint32_t i) {
     if (i >= SPIN_COUNT + YIELD_COUNT * YIELD_SPINS) return false;
     if (i >= SPIN_COUNT && i % YIELD_SPINS == 0) (void)sched_yield();
@@ -106,17 +106,17 @@ static void take_error(CpuJob *job, uint32_t piece, Error *error) {
     error_free(error);
 }
 
-/* Looking costs nothing, but each call of the task may: it packs, or begins new rows. */
+/* A turn is not shorter, since each call of the task packs operands or begins new rows. */
 enum { TURN_MIN_NS = 2000000, TURN_MAX_NS = 8000000, TURN_PARTS = 4 };
 
-/* And a look at the stop behind it: what could not fail may have returned early (kernel_stop_ends).
- */
+/* Checks the stop after the task, too: a task that cannot fail may have returned early
+ * (kernel_stop_ends). */
 static Error *run_turn(const CpuJob *job, uint64_t begin, uint64_t end, uint32_t part) {
     TRY(job->task(job->context, begin, end, part));
     return kernel_stop_check();
 }
 
-/* Units in turns of some milliseconds. Without somebody who may stop it, all at once. */
+/* Runs the units in turns of some milliseconds, or all at once when nobody can stop the launch. */
 static Error *run_range(const CpuJob *job, uint64_t begin, uint64_t end, uint32_t part) {
     if (!job->scope.stop || job->is_shared) return run_turn(job, begin, end, part);
     uint64_t turn = job->units_per_turn;

@@ -26,11 +26,11 @@ static bool is_recurrent_weight(const PackRequest *request) {
     return request->input_index == 1 || request->input_index == 2;
 }
 
-/* What each step reads, while W is read once for many. */
+/* True for R, which every step reads. W is read once for many steps and is widened. */
 static bool stays_bfloat16(const PackRequest *request, const Weight *weight) {
     const OperatorLower *lower = operator_lower_get(request->operator_info->id);
     if (!lower || !is_recurrent_weight(request) || request->input_index != 2) return false;
-    /* what an executable holds may be of any shape and type here */
+    /* an executable may hold a constant of any shape and type here */
     return request->constant.dtype == DTYPE_BFLOAT16 && lower->weights == DTYPE_BFLOAT16 &&
            weight->depth % CPU_MATMUL_PANEL == 0 && weight->columns % CPU_MATMUL_PANEL == 0;
 }

@@ -7,9 +7,9 @@
 
 void cpu_dnnl_use_one_thread(void) { dnnl.set_thread_count(1); }
 
-/* Bringing an operand from one form into another: by our own copy on all of a launch's threads
- * where both forms are plain strides, else by oneDNN on one (whose reorder takes as long on one
- * thread). */
+/* Moves an operand from one form into another. If both forms are plain strides, our own copy runs
+ * on all of a launch's threads; otherwise oneDNN's reorder runs on one thread. On one thread both
+ * take equally long. */
 typedef struct DnnlMove {
     dnnl_memory_desc_t from, to;
     CpuCopy copy;
@@ -223,7 +223,7 @@ static Error *prepare(
         dnnl.memory_desc_get_size(&plan->plain[DNNL_OPERAND_RESULT]));
 }
 
-/* What the threads of a launch share. */
+/* The state that the threads of a launch share. */
 typedef struct Bands {
     const DnnlPlan *plan;
     char *addresses[DNNL_OPERANDS_MAX];

@@ -18,7 +18,7 @@ static const SharedLibraryFunction functions[] = {
 
 DnnlLibrary dnnl;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
 static bool is_open, was_read;
 static dnnl_engine_t engine;
 static char build[SHARED_LIBRARY_BUILD_SIZE]; /* empty: the file does not tell */
@@ -67,7 +67,7 @@ static void print_locked(TextBuilder *out) {
     Error *error = open_locked();
     if (error) {
         text_append(out, "no oneDNN");
-        error_free(error); /* told to whoever needs it */
+        error_free(error); /* a kernel that needs oneDNN reports the error */
         return;
     }
     const dnnl_version_t *version = dnnl.version();

@@ -31,8 +31,8 @@ typedef struct Run {
     void *to;
 } Run;
 
-/* The types between which the loops cast. Integers narrow from int32: they wrap, as casts between
- * integers do, and a float's fraction is cut off before. */
+/* The element types between which the loops cast. Narrow integers are cut from int32, so they wrap
+ * as casts between integers do; a float's fraction is dropped first. */
 static DType loops_from(DType from) {
     if (dtype_in(DTYPES_PACKED_FLOAT, from) || from == DTYPE_FLOAT8E8M0) return DTYPE_FLOAT32;
     if (dtype_in(DTYPES_PACKED_INTEGER, from))

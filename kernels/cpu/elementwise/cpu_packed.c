@@ -8,7 +8,7 @@
 enum { RUNS_PER_PART = 32 };
 
 typedef struct Operand {
-    uint32_t bits; /* 0: not packed, handed on as it is */
+    uint32_t bits; /* 0: the operand is not packed and is passed on unchanged */
     uint64_t count;
     uint64_t offset; /* of its bytes in the workspace */
 } Operand;
@@ -153,7 +153,8 @@ static Error *plan_packed(Device *device, const PlanRequest *request, Plan **out
 #define PACKED_ROW(id)                                                                             \
     { OPERATOR_##id, DTYPES_PACKED, plan_packed, "cpu.packed_movement", KERNEL_PORTABLE }
 
-/* Beside what ONNX lets packed elements take, what Loop and Scan need to cut and join them. */
+/* Operators that ONNX defines for packed elements, and those by which Loop and Scan cut and join
+ * tensors. */
 const Kernel cpu_packed[] = {
     PACKED_ROW(TRANSPOSE),
     PACKED_ROW(PAD),

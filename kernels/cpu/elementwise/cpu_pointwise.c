@@ -11,7 +11,7 @@ enum {
     BLOCK_MIN = 8,
     LINEAR_BLOCK = 4096, /* elements in a thread's unit when one loop does everything */
     INNER_MIN = 64,      /* shorter rows are expanded into blocks: a loop call costs about 5 ns */
-    ELEMENTS_PER_PART = 32768, /* of one step: what is worth a thread */
+    ELEMENTS_PER_PART = 32768, /* elements of one step for which a thread is worth its start */
 };
 
 typedef enum WalkKind {
@@ -357,21 +357,21 @@ static void place_inputs(const PlanRequest *request, State *state) {
     }
 }
 
-/* Whether it is a row that comes again and again. */
+/* True when the input is one row, which repeats for all rows of the output. */
 static bool repeats_row(const State *state, const Input *input) {
     for (uint32_t d = 0; d + 1 < state->shape.rank; d++)
         if (input->strides[d] != 0) return false;
     return true;
 }
 
-/* Elements of a block; element_bytes: what the scratch holds of each. */
+/* Elements of a block. element_bytes: scratch bytes for each element. */
 static int64_t block_of(uint64_t element_bytes) {
     if (element_bytes == 0) return LINEAR_BLOCK;
     const uint64_t block = (SCRATCH_BYTES / element_bytes) & ~(uint64_t)7;
     return block < BLOCK_MAX ? (int64_t)block : BLOCK_MAX;
 }
 
-/* Slots of results first, then what is expanded. room: elements that each of them has. */
+/* Places the results' slots first, then the expanded operands. room: elements of each. */
 static void place_scratch(State *state, int64_t room, uint64_t slot_bytes, uint32_t slot_size) {
     uint64_t offset = (uint64_t)room * slot_bytes;
     state->slot_bytes = (uint32_t)room * slot_size;

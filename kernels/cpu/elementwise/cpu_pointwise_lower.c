@@ -36,7 +36,7 @@ Error *cpu_pointwise_create(CpuLevel level, CpuPointwise **out) {
 
 void cpu_pointwise_release(CpuPointwise *program) { memory_free(program); }
 
-/* what: the loop and its types; the operands are put in here. */
+/* Appends a step. what: the step's loop and types, without operands. */
 static CpuSource add_loop(CpuPointwise *program, const CpuPointwiseStep *what,
     const CpuSource *operands, uint32_t operand_count) {
     CpuSource result = {CPU_SOURCE_STEP, program->step_count, what->dtype};
@@ -168,7 +168,7 @@ static CpuSource add_shrink(
     return add_step(program, CPU_LOOP_SHRINK, result, all, result);
 }
 
-/* Those of 8 bits are what they are as float32. */
+/* 8-bit floats are compared as float32: widening keeps NaN and infinity. */
 static CpuSource add_is_special(
     CpuPointwise *program, CpuLoopId id, CpuSource operand, DType result) {
     if (is_float8(operand.dtype)) operand = add_direct_cast(program, operand, DTYPE_FLOAT32, false);

@@ -35,7 +35,7 @@ static bool sum_row(const Run *run, int64_t row) {
     const int64_t classes = run->state->classes;
     double *sums = run->sums + row * classes, most = -INFINITY, sum = 0;
     for (int64_t i = 0; i < classes; i++) {
-        if (kernel_stop_ends_at(i)) return true; /* who called looks, too */
+        if (kernel_stop_ends_at(i)) return true; /* the caller checks the stop, too */
         sums[i] = logit_at(run, row * classes + i);
         if (isnan(sums[i])) return false;
         if (sums[i] > most) most = sums[i];

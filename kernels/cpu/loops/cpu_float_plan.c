@@ -5,8 +5,8 @@
 #include "kernels/cpu/loops/cpu_loops.h"
 
 typedef struct Operand {
-    DType stored;    /* DTYPE_NONE: taken as it is */
-    DType computed;  /* what it becomes */
+    DType stored;    /* DTYPE_NONE: the operand is not converted */
+    DType computed;  /* the element type that the kernel computes in */
     int64_t count;   /* elements to convert */
     uint64_t offset; /* of the copy in the workspace */
 } Operand;
@@ -89,7 +89,7 @@ static Error *launch_plan(const Plan *base, const Launch *launch, const Shape *o
     return NULL;
 }
 
-/* What a kernel computes in: DTYPE_NONE for what it takes as it is. */
+/* The element type that a kernel computes in, or DTYPE_NONE if the operand needs no conversion. */
 static DType computed_in(DType dtype, bool integers_too) {
     if (dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16) return DTYPE_FLOAT32;
     return integers_too && dtype_is_integer(dtype) ? DTYPE_FLOAT64 : DTYPE_NONE;
@@ -119,7 +119,7 @@ static Error *create(Device *device, const PlanRequest *request, const char *ker
     plan->level = cpu_device(device)->level;
     plan->input_count = request->input_count;
     plan->output_count = request->output_count;
-    /* what the shape rule reads by value has no address */
+    /* inputs that the shape rule reads by value have no address */
     for (uint32_t i = 0; i < request->input_count; i++)
         if (!operator_reads_value(request->operator_info, i))
             describe(&request->inputs[i], integers_too, &plan->converted_bytes, &plan->inputs[i]);

@@ -28,7 +28,7 @@ IS_INF_LOOP(float32, float, f32)
 IS_INF_LOOP(float64, double, f64)
 LOOP_HALVES(is_inf, 1, 1)
 
-/* A bool is any byte; what is not 0 is true, and what is written is 0 or 1. */
+/* A bool is any byte: a byte other than 0 is true. Results are 0 or 1. */
 LOOP_UNARY(not_bool, uint8_t, uint8_t, , (uint8_t)(x == 0))
 LOOP_BINARY(equal_bool, uint8_t, uint8_t, uint8_t, (uint8_t)((x != 0) == (y != 0)))
 LOOP_BINARY(and_bool, uint8_t, uint8_t, uint8_t, (uint8_t)((x != 0) & (y != 0)))

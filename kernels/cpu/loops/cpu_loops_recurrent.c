@@ -8,8 +8,8 @@ static void lstm(const CpuLstmRow *row) {
     const int64_t output = row->gate_step, forget = 2 * row->gate_step, update = 3 * row->gate_step;
     const int64_t count = row->count;
     float *c = row->c, *h = row->h;
-    /* the last tanh by itself: what waits for it would fill the window that a processor looks
-     * ahead in, and nothing of the next units would begin */
+    /* The last tanh has a loop of its own. In one loop, instructions that wait for this tanh would
+     * fill the processor's window, and the next units would not begin. */
     CPU_EACH(i, count) {
         float taken = scalar_sigmoid_f32(gates[i] + products[i]);
         float kept = scalar_sigmoid_f32(gates[forget + i] + products[forget + i]);

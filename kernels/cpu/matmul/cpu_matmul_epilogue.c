@@ -13,10 +13,10 @@ static void activate(
     epilogue->loop(row, operands, count, &epilogue->parameters);
 }
 
-/* What is the same for all of a row. */
+/* The parameters that all elements of a row share. */
 typedef struct Row {
     float alpha, scale;
-    const float *biases; /* NULL: `bias`, if that */
+    const float *biases; /* NULL: `bias` for all elements, if has_bias */
     float bias;          /* scaled */
     bool has_bias, relu;
 } Row;

@@ -64,7 +64,7 @@ typedef struct Run {
     CpuMatmulBuffers buffers;
     bool packed;
     int64_t panels, packed_count;
-    int64_t chunks, chunk_rows; /* what the rows are cut into */
+    int64_t chunks, chunk_rows; /* pieces that the rows are cut into */
     bool rows_first;            /* all panels of some rows, then of the next ones */
     bool one_row;               /* over packed panels, which two streams of weights suit */
     CpuSweep sweep;             /* backwards: from the last panel to the first */
@@ -401,7 +401,7 @@ static uint64_t units_per_part(int64_t rows, int64_t depth) {
 
 enum {
     CUT_ROWS = 6,        /* that an inner kernel has in registers */
-    CUT_CHUNKS_MAX = 64, /* more of them are shared well as they are */
+    CUT_CHUNKS_MAX = 64, /* more chunks share well without a finer cut */
     CUT_GAIN = 32,       /* a finer cut has to save so many-th of the time */
 };
 

@@ -34,9 +34,9 @@ CPU_INLINE __m256 relu(__m256 x) {
 /* Of vector v. */
 #define PART(VECTORS) whole || v < (VECTORS)-1, mask
 
-/* At least eight sums, since each waits four cycles for itself and two are made in one. Sums, what
- * they are made of and a broadcast are at most 16 registers. The last vector is masked unless
- * `whole`, which is a constant. Columns begin with a strip. */
+/* At least eight sums: an addition to a sum takes four cycles, and two additions begin in each
+ * cycle. Sums, a row of B and a broadcast use at most 16 registers. The last vector is masked
+ * unless `whole`, which is a constant. Columns begin with a strip. */
 #define DEFINE_BLOCK(ROWS, VECTORS)                                                                \
     CPU_INLINE void block_##ROWS##x##VECTORS(                                                      \
         const CpuMatmulTile *tile, int64_t row, int64_t column, bool whole, __m256i mask) {        \
@@ -122,8 +122,8 @@ CPU_INLINE uintptr_t fetch(uintptr_t from, int64_t lines) {
     return from;
 }
 
-/* A piece of the depth. Blocks are as high as each other, but for one row: low ones waste time.
- * next: what is multiplied after it. */
+/* Multiplies a piece of the depth. The blocks' heights differ by at most one row, since low blocks
+ * waste time. next: the operand of the next piece. */
 static void run_piece(const CpuMatmulTile *tile, const float *next, __m256i mask) {
     static void (*const strips[ROWS_MOST + 1])(const CpuMatmulTile *tile, int64_t row,
         int64_t column,

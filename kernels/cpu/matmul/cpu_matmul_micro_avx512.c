@@ -78,8 +78,8 @@ DEFINE_BLOCK(4, 1);
 DEFINE_BLOCK(2, 1);
 DEFINE_BLOCK(1, 1);
 
-/* What the next tile reads is fetched on the way, from memory if it must be: by the first block, or
- * where it lies together by the first two, half each. */
+/* The operands of the next tile are prefetched, even from memory. The first block fetches all of
+ * them; if the operand is contiguous, the first two blocks fetch half each. */
 #define RUN_BLOCK(ROWS, VECTORS)                                                                   \
     do {                                                                                           \
         if (fetches == 0)                                                                          \
@@ -168,7 +168,7 @@ void cpu_matmul_row_avx512(
     }
 }
 
-/* A step of k of one row and one panel. fetches: what lies AHEAD_BYTES behind it, too. */
+/* A step of k of one row and one panel. fetches: prefetches the bytes AHEAD_BYTES further, too. */
 CPU_INLINE void add_step(__m512 *sums, float factor, const float *at, const bool fetches) {
     const __m512 factors = _mm512_set1_ps(factor);
     CPU_UNROLL for (int v = 0; v < PANEL_VECTORS; v++) {

@@ -8,7 +8,7 @@
 typedef struct State {
     int64_t batch, channels, pixels;
     double epsilon, momentum;
-    bool wide; /* float64; else float32 */
+    bool wide; /* true: float64, false: float32 */
     bool mean_wanted, variance_wanted;
 } State;
 

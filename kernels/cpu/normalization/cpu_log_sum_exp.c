@@ -8,7 +8,7 @@ enum { ELEMENTS_PER_PART = 16384 };
 
 typedef struct State {
     ReduceGroups groups;
-    bool wide; /* float64; else float32 */
+    bool wide; /* true: float64, false: float32 */
 } State;
 
 typedef struct Run {
@@ -17,8 +17,8 @@ typedef struct Run {
     void *to;
 } Run;
 
-/* Sums are kept in float64. The log of nothing at all is minus infinity; an infinity or a NaN among
- * the elements is what comes out. */
+/* Sums are kept in float64. The log-sum-exp of no elements is minus infinity; an infinity or a NaN
+ * among the elements is the result. */
 #define LOG_SUM_EXP(name, T, s)                                                                    \
     static void run_chunk_##name(const CpuGroupChunk *chunk, const T *x, T *y) {                   \
         T most[CPU_GROUP_CHUNK];                                                                   \

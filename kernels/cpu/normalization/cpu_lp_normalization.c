@@ -11,8 +11,8 @@ enum { ELEMENTS_PER_PART = 16384, BLOCK = 64 };
 /* [outer, dim, inner] */
 typedef struct State {
     int64_t outer, dim, inner;
-    bool squares; /* p 2; else p 1 */
-    bool wide;    /* float64; else float32 */
+    bool squares; /* true: p is 2, false: p is 1 */
+    bool wide;    /* true: float64, false: float32 */
 } State;
 
 typedef struct Run {

@@ -27,7 +27,8 @@ CPU_VARIANTS(square_sums,
 
 typedef struct LrnState {
     int64_t images, channels, pixels;
-    int64_t size, before; /* neighbours of a channel, itself among them; those before it */
+    /* size: a channel with its neighbours; before: the neighbours before the channel */
+    int64_t size, before;
     float factor, bias, beta;
     CpuLoop *power, *root, *multiply, *divide;
     void (*square_sums)(const float *x, int64_t channels, int64_t step, int64_t count, float factor,

@@ -13,7 +13,7 @@ static const double EPSILON = 1e-9; /* ONNX's: added to the deviation */
 
 typedef struct State {
     ReduceGroups groups;
-    bool wide; /* float64; else float32 */
+    bool wide; /* true: float64, false: float32 */
 } State;
 
 typedef struct Run {

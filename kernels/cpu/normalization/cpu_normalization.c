@@ -19,7 +19,7 @@ typedef struct Row {
     float epsilon;
     float *y;
     float mean, deviation_inverse; /* results */
-    float mean_off;                /* the mean of what is left when mean is taken away */
+    float mean_off;                /* the mean of x - mean, which rounding leaves */
 } Row;
 
 typedef void RowKernel(Row *row);
@@ -61,9 +61,10 @@ CPU_INLINE void write_row(const Row *row) {
     }
 }
 
-/* By the sums of what is left when mean is taken away, and of its squares. */
+/* left: the sum of x - mean; squares: the sum of its squares. */
 CPU_INLINE void finish_row(Row *row, float left, float squares) {
-    const float part = 1.0f / (float)row->size; /* known early: nothing waits for the division */
+    /* computed early, so that nothing waits for the division */
+    const float part = 1.0f / (float)row->size;
     const float off = left * part, variance = squares * part - off * off;
     row->mean_off = off;
     row->deviation_inverse = 1.0f / sqrtf((variance < 0 ? 0 : variance) + row->epsilon);

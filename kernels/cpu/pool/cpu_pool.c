@@ -17,8 +17,8 @@ typedef struct PoolState {
     int64_t input_count, output_count, kernel_count, row_count; /* of a plane; rows of outputs */
     uint64_t element_size;
     bool is_average, include_padding, indices_wanted;
-    int64_t norm; /* LpPool's p: its windows are sums of powers; 0 for the others */
-    int64_t index_step[WINDOW_RANK_MAX]; /* what a step along each dimension adds to an index */
+    int64_t norm; /* p of LpPool, whose windows are sums of powers; 0 for other pools */
+    int64_t index_step[WINDOW_RANK_MAX]; /* distance in the input for a step along each dimension */
     const CpuPoolRow *row;
     CpuPoolWindow *by_window; /* NULL: by rows */
     CpuPlane plane;
@@ -45,8 +45,8 @@ static RowPlace place_of(const Window *window, int64_t row) {
     return place;
 }
 
-/* Input offset of the row that kernel position `position` sees, and the innermost coordinate of its
- * first element. False: it lies in the padding. */
+/* Computes the input offset of the row that a kernel position reads, and the innermost coordinate
+ * of the row's first element. False: the row lies in the padding. */
 static bool look(const Window *window, const RowPlace *place, int64_t position, int64_t *out_offset,
     int64_t *out_start) {
     const uint32_t last = window->rank - 1;

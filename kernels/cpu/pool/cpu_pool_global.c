@@ -14,7 +14,7 @@ CPU_INLINE void plane_mean_body(const float *x, int64_t size, float *y) {
 }
 CPU_VARIANTS(plane_mean, (const float *x, int64_t size, float *y), (x, size, y));
 
-/* What is left behind whole vectors, then the lanes one after the other. */
+/* Combines the elements behind the last whole vector, then the lanes one after the other. */
 static void finish_max(const float *x, int64_t rest, float *most, float *y) {
     for (int64_t i = 0; i < rest; i++) most[i] = max_1(most[i], x[i]);
     float result = most[0];

@@ -12,11 +12,11 @@ enum {
     PIXELS_MAX = 256, /* of a window, combined at a time */
 };
 
-/* Combines the pixels at x + offsets[i] into y; `more`: with what is there. */
+/* Combines the pixels at x + offsets[i] into y. more: y already has a partial result. */
 typedef void CombinePixels(
     const float *x, const int64_t *offsets, int64_t count, int64_t channels, bool more, float *y);
 
-/* Four vectors of channels at once, then one; what is left goes to narrower ones. */
+/* Four vectors of channels at once, then one; the remaining channels go to narrower vectors. */
 #define DEFINE_COMBINE(name, TARGET, Vector, LANES, ALL, LOAD, STORE, COMBINE, start, rest)        \
     TARGET static void name(const float *x, const int64_t *offsets, int64_t count,                 \
         int64_t channels, bool more, float *y) {                                                   \
@@ -99,7 +99,7 @@ typedef struct Run {
     float *y;
 } Run;
 
-/* Where the window of an output begins; it may be in the padding. */
+/* The corner of an output's window in the input; the corner may be in the padding. */
 static void corner_of(const Window *window, int64_t output, int64_t *corner) {
     for (uint32_t i = window->rank; i-- > 0; output /= window->output[i])
         corner[i] = output % window->output[i] * window->stride[i] - window->pad_begin[i];
@@ -116,7 +116,7 @@ static int64_t pixel_offset(const Window *window, const int64_t *corner, int64_t
     return pixel;
 }
 
-/* -1: it lies in the padding. */
+/* The pixel's offset, or -1 if it lies in the padding. */
 static int64_t pixel_at(const Window *window, const int64_t *corner, int64_t position) {
     int64_t rest = position;
     for (uint32_t i = window->rank; i-- > 0; rest /= window->kernel[i]) {

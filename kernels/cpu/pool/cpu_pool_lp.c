@@ -98,7 +98,7 @@ static Error *plan_global(Device *device, const PlanRequest *request, Plan **out
     State *state = opaque;
     state->p = attributes_int(request->attributes, "p");
     state->planes = shape_product(x, 0, 2);
-    state->size = shape_product(x, 2, x->rank); /* nothing is empty there: the shape rule says so */
+    state->size = shape_product(x, 2, x->rank); /* the shape rule refuses empty inputs */
     state->wide = request->inputs[0].dtype == DTYPE_FLOAT64;
     return NULL;
 }

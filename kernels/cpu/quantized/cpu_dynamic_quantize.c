@@ -63,7 +63,7 @@ static Error *launch_dynamic(const Plan *plan, const Launch *launch, const Shape
         range.low = run.ranges[i].low < range.low ? run.ranges[i].low : range.low;
         range.high = run.ranges[i].high > range.high ? run.ranges[i].high : range.high;
     }
-    /* nothing but zeros: any scale does */
+    /* if all elements are 0, any scale is right */
     run.scale = range.high > range.low ? (range.high - range.low) / 255.0f : 1.0f;
     const float zero_point = 0 - range.low / run.scale;
     cpu_small_narrow(DTYPE_UINT8, true, &zero_point, cpu_output(launch, 2), 0, 1);

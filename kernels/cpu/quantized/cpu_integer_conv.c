@@ -57,8 +57,8 @@ static void find_origins(const State *state, int64_t pixel, Origins *out) {
     }
 }
 
-/* What each of the panel's windows reads at one tap: an offset in a plane, or -1 beside the input.
- */
+/* The element that each of the panel's windows reads at one tap: an offset in a plane, or -1 beside
+ * the input. */
 static void find_offsets(
     const State *state, const Origins *origins, int64_t tap, int64_t *out_offsets) {
     const Window *window = &state->window;

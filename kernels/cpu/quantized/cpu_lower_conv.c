@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct State {
-    CpuLowerOperands operands; /* whose columns are filters */
+    CpuLowerOperands operands; /* the columns are filters */
     Window window;
     int64_t images, channels;
     int64_t padded_rows, padded_columns; /* of an image in the workspace */
@@ -94,7 +94,7 @@ static const CpuLowerScale *scale_of(const Run *run, int64_t image) {
     return run->state->operands.is_int8 ? &run->image_scales[image] : &none;
 }
 
-/* What a zero is as it is multiplied: of bytes without a sign it is their zero. */
+/* Fills pixels with the number that stands for 0: for unsigned bytes the zero point. */
 static void fill(const State *state, const CpuLowerScale *scale, char *to, int64_t pixels) {
     memset(to, cpu_lower_zero(state->operands.form, scale), (size_t)(pixels * pixel_bytes(state)));
 }
@@ -189,7 +189,7 @@ static void sum_block(const Run *run, const Block *block, const CpuLowerScale *s
         }
 }
 
-/* What the window of an output sees of an image's elements that are not finite. */
+/* Adds the products of an image's elements that are not finite in the window of an output. */
 static void add_infinite(
     const Run *run, const Block *block, int64_t line, int64_t column, float *sums) {
     const State *state = run->state;

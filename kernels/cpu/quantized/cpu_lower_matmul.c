@@ -15,7 +15,7 @@ typedef struct State {
 typedef struct Run {
     const State *state;
     const float *a;
-    char *rows;            /* A as it is multiplied */
+    char *rows;            /* A, converted for the product */
     CpuLowerScale *scales; /* int8: of each row */
     int32_t *zeros;
     char *panels;

@@ -35,8 +35,8 @@ static const void *panel_at(const CpuLowerTile *tile, int64_t panel) {
 
 typedef uint32_t U32x16Unaligned __attribute__((vector_size(64), aligned(2), may_alias));
 
-/* A bfloat16 is the upper half of a float32. Vectors, since what gcc 12 makes of a loop over
- * columns that adds the second of a pair first has other sums (-O3). */
+/* A bfloat16 is the upper half of a float32. Written with vectors: from a loop over columns that
+ * adds the second of a pair first, gcc 12 at -O3 makes code with other sums. */
 static void bfloat16_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
     const float *a = row_at(tile, row);
     const uint16_t *b = panel_at(tile, panel);
@@ -160,7 +160,8 @@ INT8_BLOCK(1, 1);
 INT8_BLOCK(2, 2);
 INT8_BLOCK(1, 4);
 
-/* Few rows have too few sums to hide the latency of adding to them: they take several panels. */
+/* A few rows have too few sums to hide the latency of additions, so they take several panels at
+ * once. */
 #define DEFINE_AVX2(name)                                                                          \
     static void name##_avx2(const CpuLowerTile *tile) {                                            \
         int64_t row = 0, panel;                                                                    \

@@ -35,7 +35,7 @@ bool cpu_lower_pack_rule(const CpuDevice *device, const PackRequest *request, ui
     uint64_t bytes = 0;
     Error *error = cpu_lower_packed_bytes(weights.form, weights.depth, weights.columns, &bytes);
     if (error || weights.depth == 0 || bytes == 0) {
-        error_free(error); /* then it stays as it is, and a plan refuses it */
+        error_free(error); /* the weights stay unpacked, and a plan refuses them */
         return false;
     }
     *out_layout = cpu_lower_forms[weights.form].layout;

@@ -58,7 +58,7 @@ static void spread(const QuantizationLayout *layout, const CpuWiden *widen, cons
     }
 }
 
-/* Both integers are read again, exactly: neither need fit a float32. */
+/* Reads both integers again: either may not fit a float32. */
 static void divide_whole(const Run *run, uint64_t first, uint64_t count, float *out) {
     const int32_t *x = (const int32_t *)run->x + first, *scales = run->scale;
     for (uint64_t i = 0; i < count; i++) {
@@ -87,7 +87,7 @@ static void quantize_run(const Run *run, uint64_t first, uint64_t count) {
         values[i] = values[i] == values[i] ? scalar_round_f32(values[i]) : 0;
     if (state->has_zero_point) {
         spread(&state->layout, &state->zero_point, run->zero_point, first, count, others);
-        /* 0 is left out: it would take the sign of -0 */
+        /* a zero point of 0 is not added: -0 + 0 would lose the sign */
         for (uint64_t i = 0; i < count; i++)
             values[i] = others[i] != 0 ? values[i] + others[i] : values[i];
     }
@@ -139,7 +139,8 @@ static Error *launch_dequantize(
     return launch_runs(plan, launch, dequantize_runs);
 }
 
-/* The division's, as the attribute or the scale says; what is no float divides as float32. */
+/* The type of the division, by the attribute or the scale; a scale that is not a float divides as
+ * float32. */
 static DType precision_of(const PlanRequest *request) {
     const DType scale = request->inputs[1].dtype;
     if (attributes_has(request->attributes, "precision"))

@@ -55,8 +55,8 @@ static const ActivationName activation_names[] = {
         0},
 };
 
-/* What is left of the lists activation_alpha and activation_beta: each activation that takes a
- * parameter uses one up. */
+/* The unused ends of the lists activation_alpha and activation_beta: each activation with a
+ * parameter takes one element. */
 typedef struct ParameterLists {
     const double *alpha, *beta;
     uint32_t alpha_count, beta_count;
@@ -202,7 +202,8 @@ int64_t cpu_recurrent_state_row(const CpuRecurrent *recurrent, int64_t direction
 }
 
 Error *cpu_recurrent_lengths(const CpuRecurrent *recurrent, const void *given, int32_t *out) {
-    const volatile int32_t *lengths = given; /* whoever shares the memory may rewrite it */
+    /* volatile: another process may rewrite shared memory */
+    const volatile int32_t *lengths = given;
     for (int64_t n = 0; n < recurrent->batch; n++) {
         const int32_t length = given ? lengths[n] : (int32_t)recurrent->length;
         if (length < 0 || length > recurrent->length)

@@ -27,8 +27,8 @@ typedef struct CpuCellCall {
     float *products;         /* H R' of as many gates as the first product has; the same */
     const float *state_bias; /* R's bias; NULL: none */
     const float *peepholes;  /* NULL: none */
-    float *reset;            /* the input of the second product, and */
-    const float *candidate;  /* its result */
+    float *reset;            /* the input of the second product */
+    const float *candidate;  /* the result of the second product */
     float *h, *c;
 } CpuCellCall;
 

@@ -55,12 +55,14 @@ static int64_t round_up(int64_t count) { return (count + 15) / 16 * 16; }
 enum { WEIGHTS_INPUT, WEIGHTS_FIRST, WEIGHTS_SECOND, WEIGHTS_COUNT };
 
 typedef struct Scratch {
-    float *bias;              /* [gates * H]: those of X, and those of the state that are joined */
-    float *gates;             /* [length × batch, gates * H]: X W' + bias */
-    float *products;          /* [batch, first gates * H]: H R' */
-    float *h, *c;             /* [batch, H] */
-    float *next_h;            /* what a step leaves; h itself where it is not cut into slices */
-    float *reset, *candidate; /* [batch, H] each, where there is a second product */
+    /* [gates * H]: X's bias, plus the state's bias where both are added at once */
+    float *bias;
+    float *gates;    /* [length × batch, gates * H]: X W' + bias */
+    float *products; /* [batch, first gates * H]: H R' */
+    float *h, *c;    /* [batch, H] */
+    /* the state after the step; equal to h unless the state is cut into slices */
+    float *next_h;
+    float *reset, *candidate;     /* [batch, H] each, where there is a second product */
     float *packed[WEIGHTS_COUNT]; /* of the direction, where they come plain */
     int32_t *lengths;             /* [batch] */
     int64_t end;
@@ -295,7 +297,7 @@ static const float *weights_of(const Run *run, int index) {
     if (columns == 0) return NULL;
     if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) {
         const uint16_t *half = (const uint16_t *)(const void *)given;
-        if (recurrent->sliced) return NULL; /* they are read as they are */
+        if (recurrent->sliced) return NULL; /* steps read the bfloat16 panels directly */
         cpu_panels_bfloat16_widen(&recurrent->first.code, recurrent->level,
             half + run->direction * depth * columns, depth, columns, to);
         return to;
@@ -354,8 +356,8 @@ static Error *multiply_inputs(Run *run, const float *x, int64_t count, float *ga
     return cpu_matmul_run(run->call->device, &product, &buffers, run->call->launch);
 }
 
-/* The rows that are not woven into steps: the first block's and what is left behind the last one.
- */
+/* Multiplies the rows of X that are not woven into steps: the first block, and the rows behind the
+ * last block. */
 static Error *begin_weave(Run *run) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t length = run->scratch.lengths[0], columns = recurrent->inputs.columns;
@@ -421,8 +423,8 @@ static Error *run_recurrent(const void *state, const CpuFloatCall *call) {
 
 /* ---- the plan ---- */
 
-/* Panels of the weights have to end where gates do. Many sequences are cut into rows instead, and
- * what a cell does to them is little beside their products. */
+/* Panels of the weights must end where gates end. A large batch is cut into rows instead: beside
+ * its products, a cell's own work is small. */
 static bool is_sliced(const CpuRecurrent *recurrent) {
     return recurrent->hidden > 0 && recurrent->hidden % CPU_MATMUL_PANEL == 0 &&
            recurrent->batch <= SLICED_BATCH_MAX;

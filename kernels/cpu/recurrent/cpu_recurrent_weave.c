@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/core/cpu_sweep.h"
 
-enum { BLOCK_MAX = 32 }; /* its rows of X stay in a second level cache beside a part of R */
+enum { BLOCK_MAX = 32 }; /* so many rows of X stay in a second level cache beside a part of R */
 
 CpuRecurrentWeave cpu_recurrent_weave_of(const CpuRecurrent *recurrent, int64_t steps) {
     const CpuMatmul *state = &recurrent->first;

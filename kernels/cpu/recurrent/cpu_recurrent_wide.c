@@ -46,7 +46,7 @@ static void clip(const Sequence *sequence, double *row, int64_t count) {
     if (recurrent->clip_loop) recurrent->clip_loop(row, operands, count, &none);
 }
 
-/* Gates of the input with their bias, and products of the state with theirs. */
+/* The gates of the input and the products of the state, each with its bias. */
 static void multiply(const Sequence *sequence, const double *x) {
     const CpuRecurrent *recurrent = &sequence->state->recurrent;
     const int64_t gates = recurrent->gates * recurrent->hidden;

@@ -82,7 +82,7 @@ static Error *run_chunks(void *context, uint64_t begin, uint64_t end, uint32_t p
         int64_t count = state->inner - column < CHUNK ? state->inner - column : CHUNK;
         const char *x = run->from + (outer * state->dim * state->inner + column) * state->size;
         for (int64_t i = 0; i < count; i++) totals[i] = state->reducer->identity;
-        /* pieces of whole blocks go on in the same order */
+        /* pieces are multiples of blocks, so that the order of comparisons stays the same */
         const int64_t piece =
             state->inner == 1 ? REDUCE_PIECE : REDUCE_PIECE / count / CHUNK * CHUNK + CHUNK;
         for (int64_t k = 0; k < state->dim; k += piece) {

@@ -97,7 +97,7 @@ static Error *plan_det(Device *device, const PlanRequest *request, Plan **out) {
     state->n = input->dims[input->rank - 1];
     state->matrices = shape_product(input, 0, input->rank - 2);
     state->dtype = request->inputs[0].dtype;
-    /* fits: so does the number of the tensor's bits, at 16 for an element or more */
+    /* cannot overflow: the tensor's number of bits, at least 16 for each element, fits, too */
     (*out)->workspace_bytes = (uint64_t)shape_count_unchecked(input) * sizeof(double);
     (*out)->launch = launch_det;
     return NULL;

@@ -18,7 +18,7 @@ enum {
     SEGMENT = 65536, /* elements of a row, or rows of a column, that are reduced together */
     COLUMN_SEGMENT = 2048,
     CHUNK = 256,               /* outputs that one unit makes */
-    ELEMENTS_PER_PART = 65536, /* what is worth a thread */
+    ELEMENTS_PER_PART = 65536, /* elements for which a thread is worth its start */
 };
 
 typedef struct State {

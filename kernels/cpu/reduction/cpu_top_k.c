@@ -98,7 +98,7 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
         int64_t base = outer * state->dim * state->inner + inner;
         int64_t to = outer * state->k * state->inner + inner;
         select_lane(run, base, heap);
-        TRY(kernel_stop_check()); /* else some of it may have nothing in it */
+        TRY(kernel_stop_check()); /* a stopped selection leaves entries of the heap unset */
         sort(heap, state->k);
         TRY(kernel_stop_check());
         for (int64_t i = 0; i < state->k; i++, to += state->inner) {

@@ -24,7 +24,7 @@ typedef struct Work {
     int64_t *order; /* items, sorted */
     int64_t *spare;
     int64_t *leader; /* of an item: the first one that equals it */
-    int64_t *number; /* of a leader: its place in the output */
+    int64_t *number; /* the output position of a leader */
     KernelStopMeter meter;
 } Work;
 
@@ -128,7 +128,7 @@ static int64_t group(Work *work, const void *from) {
 
 static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes) {
     const State *state = plan_state(plan);
-    int64_t found = state->items > 0; /* items of nothing are all the same */
+    int64_t found = state->items > 0; /* items without elements are all equal */
     if (item_length(state) > 0 && state->items > 0) {
         Work work = work_of(state, launch);
         found = group(&work, cpu_input(launch, 0));
@@ -149,7 +149,7 @@ MUST_CHECK static Error *write_item(
     return kernel_stop_check();
 }
 
-/* An output that nobody wants. */
+/* The address of an output, or NULL if the call does not want the output. */
 static int64_t *wanted(const Plan *plan, const Launch *launch, uint32_t output) {
     if (output >= plan->output_count || !plan->outputs[output].present) return NULL;
     return cpu_output(launch, output);

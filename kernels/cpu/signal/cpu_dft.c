@@ -8,7 +8,8 @@
 
 enum {
     ELEMENTS_PER_PART = 2048,
-    /* Larger tables are made by each launch, in the workspace, which somebody has granted. */
+    /* Each launch makes larger tables in the workspace, whose memory counts against the caller's
+     * grant. */
     TABLES_OF_PLAN_MAX = 1 << 20
 };
 
@@ -114,7 +115,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         .scratch = (CpuComplex *)(void *)(workspace + state->late_bytes),
     };
     if (state->late_bytes) run.fourier = cpu_fourier_make(state->fourier.length, workspace);
-    TRY(kernel_stop_check()); /* what was left half made is not read */
+    TRY(kernel_stop_check()); /* tables that the stop left half made are not read */
     return cpu_for_each(call->device, call->launch->threads, state->units,
         (uint64_t)(ELEMENTS_PER_PART / state->fourier.length) + 1, run_units, &run);
 }

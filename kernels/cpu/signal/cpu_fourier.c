@@ -177,7 +177,7 @@ void cpu_fourier_run(
 /* For a meter: a root takes a sine and a cosine. */
 enum { ROOT_WORK = 64 };
 
-/* Sets up a transform with small factors only; what lies behind its roots is returned. */
+/* Sets up a transform with small factors only. Returns the memory behind its roots. */
 static CpuComplex *make_direct(int64_t length, CpuComplex *memory, CpuFourier *out) {
     *out = (CpuFourier){.length = length, .roots = memory};
     (void)factorize(length, &out->factor_count, out->factors);

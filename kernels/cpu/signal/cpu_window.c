@@ -12,7 +12,7 @@ enum { ELEMENTS_PER_PART = 2048, BLOCK = 256 };
 
 /* Numbers become the output's element type. */
 typedef struct Output {
-    CpuLoop *cast; /* NULL: they stay float64 */
+    CpuLoop *cast; /* NULL: the results stay float64 */
     uint32_t size;
 } Output;
 

@@ -89,13 +89,13 @@ static Error *launch_print(const Plan *plan, const Launch *launch, const Shape *
 
 static bool read_float(const char *text, double *out) {
     char *end;
-    /* nothing but what the standard names: no hexadecimal digits, no spaces */
+    /* only the forms of ONNX's standard: no hexadecimal digits, no spaces */
     if (text[strcspn(text, "xXpP \t\n\v\f\r")] != '\0' || text[0] == '\0') return false;
     *out = strtod(text, &end);
     return *end == '\0' && !strchr(text, '(');
 }
 
-/* Little-endian, as this machine is. False: it is outside the type. */
+/* Little-endian, as this machine is. False: the value is outside the type's range. */
 static bool write_int(DType dtype, int64_t value, void *out) {
     uint32_t bits = dtype_bits(dtype);
     int64_t most = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - dtype_is_signed(dtype))) - 1;
@@ -122,7 +122,8 @@ static bool read_int(DType dtype, const char *text, void *out) {
     return write_int(dtype, (int64_t)real, out);
 }
 
-/* As bools are printed, in any case; else a number that is not 0. */
+/* "true" and "false" in any case, as bools are printed; otherwise a number, which is true if it is
+ * not 0. */
 static bool read_bool(const char *text, void *out) {
     double real;
     const bool yes = strcasecmp(text, "true") == 0, no = strcasecmp(text, "false") == 0;

@@ -15,7 +15,7 @@ typedef struct State {
     bool compares; /* one input, whose equal elements have one number */
     bool is_string[PLAN_INPUTS_MAX], makes_strings[PLAN_OUTPUTS_MAX];
     int64_t counts[PLAN_INPUTS_MAX]; /* elements of each input of strings */
-    int64_t bases[PLAN_INPUTS_MAX];  /* their first element's number */
+    int64_t bases[PLAN_INPUTS_MAX];  /* the number of each input's first element */
 } State;
 
 typedef struct Ordered {
@@ -23,7 +23,7 @@ typedef struct Ordered {
     int64_t index; /* of the element */
 } Ordered;
 
-/* What the inner operator works on: numbers of inputs and of outputs, and its own workspace. */
+/* The inner operator's operands: numbers in place of strings, and its workspace. */
 typedef struct Numbers {
     uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
     int64_t *block;

@@ -14,7 +14,7 @@ typedef struct State {
     char delimiter[]; /* size 0: white space */
 } State;
 
-/* What is left of an element, and how often it may still be cut. */
+/* The rest of an element, and how often the rest may still be cut. */
 typedef struct Rest {
     StringView text;
     uint64_t splits;

@@ -8,7 +8,7 @@
 
 typedef enum Mode { MODE_TF, MODE_IDF, MODE_TFIDF } Mode;
 
-/* An n-gram of the pool: its items' hashes. Items are compared where the hashes agree. */
+/* An n-gram of the pool, with a hash of its items. Items are compared only if the hashes agree. */
 typedef struct Ngram {
     uint64_t hash;
     uint32_t first; /* item of the pool */

@@ -16,7 +16,7 @@ typedef struct Candidate {
     int64_t box;
 } Candidate;
 
-/* The limits are loaded once: whoever shares the memory may rewrite it at any moment. */
+/* The limits are loaded once: another process may rewrite shared memory at any moment. */
 typedef struct Run {
     const State *state;
     const float *boxes, *scores;

@@ -15,13 +15,14 @@
 enum {
     BYTES_PER_PART = 131072,
     ELEMENTS_PER_PART = 32768,
-    /* Larger tables are made by each launch, in the workspace, which somebody has granted. */
+    /* Each launch makes larger tables in the workspace, whose memory counts against the caller's
+     * grant. */
     TABLES_OF_PLAN_MAX = 1 << 20
 };
 
-/* What the elements along an axis are made of. */
+/* The input elements and weights of each output element along an axis. */
 typedef struct Table {
-    int64_t taps; /* 0: the axis stays as it is */
+    int64_t taps; /* 0: the axis does not change */
     const CpuResizeSpan *spans;
     const double *weights;
 } Table;
@@ -162,7 +163,8 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-/* What lies outside along one axis went through the others' weights: it gets its value again. */
+/* An element outside the input along one axis was computed from the weights of the other axes; the
+ * extrapolation value replaces it. */
 static void fill_outside(const State *state, const Table *tables, void *to) {
     for (uint32_t i = 0; i < state->pass_count; i++) {
         const Pass *pass = &state->passes[i];
@@ -276,7 +278,7 @@ static Error *plan_weighted(
     state->wide = state->rounds || dtype == DTYPE_FLOAT64;
     state->combine_f32 = combine_f32_for(level);
     state->combine_f64 = combine_f64_for(level);
-    if (count == 0) return NULL; /* its dimensions may be anything */
+    if (count == 0) return NULL; /* an empty output may have dimensions of any size */
     make_passes(resize, &request->inputs[0].shape, &request->outputs[0].shape, state);
     if (late_bytes == 0) make_tables(resize, state + 1, state->tables.axes);
     cpu_float_plan_set_workspace(*out, 2 * state->between_bytes + late_bytes);

@@ -75,7 +75,7 @@ static CpuResizeSpan weigh(const ResizeArguments *resize, const ResizeAxis *axis
         if (at >= span.count) span.count = at + 1;
         total += weight;
     }
-    /* what has no weight is not read: its NaN would spread */
+    /* elements of weight 0 are not read: a NaN there would spread */
     int64_t begin = 0;
     while (span.count > 1 && weights[span.count - 1] == 0) span.count--;
     while (begin + 1 < span.count && weights[begin] == 0) begin++;

@@ -66,8 +66,8 @@ static bool find_between(const Samples *samples, int64_t index, int64_t dim, Bet
 
 static double larger(double a, double b) { return b > a || b != b ? b : a; }
 
-/* The four weighted neighbours of a sample: their sum, or (as everybody does it) the largest of
- * them. */
+/* Combines the four weighted neighbours of a sample: their sum, or their largest, as other
+ * implementations of max do. */
 static double take_sample(
     const State *state, const void *x, int64_t plane, const Between *down, const Between *across) {
     const int64_t above = plane + down->low * state->width;
@@ -105,12 +105,12 @@ static double align_bin(const State *state, const void *x, int64_t plane, const 
     }
     const double count = (double)down->count * (double)across->count;
     if (!state->is_max) return inside ? total / count : 0;
-    /* what lies outside is 0 */
+    /* samples outside the image are 0 */
     return (double)inside < count ? larger(total, 0) : total;
 }
 
-/* One dimension of a region. float32 in float32, as everybody computes it: how many samples there
- * are depends on it. */
+/* One dimension of a region. float32 is computed in float32, as other implementations do, since the
+ * number of samples depends on rounding. */
 static Samples samples_of(const State *state, double from, double to, int64_t bins) {
     double start, bin;
     const double offset = state->half_pixel ? 0.5 : 0;
