@@ -34,7 +34,7 @@ static Error *write_stream(
     Error *error = chunk_write_read(self->pool, chunks, size, CHUNK_SIZE, filter, self->sink, refs);
     Error *close_error = self->streams.close(self->streams.self, index);
     if (!error) return close_error;
-    error_free(close_error); /* of what was not read to its end */
+    error_free(close_error); /* closing a stream before its end may fail */
     return error;
 }
 
@@ -119,12 +119,13 @@ typedef struct BundleReader {
     size_t chunk_count;
     uint64_t bytes_left;
     ArrayList *arrays;
-    ChunkRun *runs; /* what is read when all arrays are known */
+    ChunkRun *runs; /* chunks that are read once all arrays are known */
     size_t run_count;
 } BundleReader;
 
 static Error *take_chunks(BundleReader *self, const NamedArray *array) {
-    size_t count = chunk_count(array->size, CHUNK_SIZE); /* they are there: check_size */
+    /* check_size has checked that the chunks exist */
+    size_t count = chunk_count(array->size, CHUNK_SIZE);
     for (size_t i = 0; i < count; i++) {
         uint32_t expected = chunk_raw_size(array->size, CHUNK_SIZE, i);
         if (self->chunks[i].raw_size != expected)

@@ -81,7 +81,8 @@ static Error *fail_unknown(const Function *function, const char *name) {
         function->name, name, known.size ? text_builder_get(&known) : "none", name);
 }
 
-/* What the name of an array says: an input, or a part of one that is a list. */
+/* The place that an array's name denotes: a whole input, an item of a list, or the count of a
+ * list's items. */
 typedef struct ArrayPlace {
     uint32_t parameter;
     enum { PLACE_WHOLE, PLACE_ITEM, PLACE_COUNT } part;

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "serialize/arrays/array_values.h"
 
-/* What has no axis to be cut along is told of where it is cut. */
+/* A scalar cannot be cut into items: the function that cuts reports it. */
 static bool shape_fits(const Port *port, const Shape *shape, bool items) {
     if (items && shape->rank == 0) return true;
     bool fits = shape->rank == port->shape.rank;

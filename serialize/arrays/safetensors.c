@@ -17,8 +17,8 @@ static int compare_begins(const void *a, const void *b) {
     return (left->end > right->end) - (left->end < right->end); /* empty ones first */
 }
 
-/* Every byte behind the header belongs to exactly one array: so what is read is at most the file.
- */
+/* Checks that every byte behind the header belongs to exactly one array, so that no more than the
+ * file's size is read. */
 static Error *check_tiling(const SafetensorsHeader *header, uint64_t size) {
     void *memory = NULL;
     TRY(memory_alloc(header->count, sizeof(SafetensorsEntry *), &memory));

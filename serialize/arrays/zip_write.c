@@ -45,7 +45,7 @@ static void write_u32_field(ByteWriter *out, uint64_t value, bool zip64) {
     byte_write_u32(out, zip64 ? UINT32_MAX : (uint32_t)value);
 }
 
-/* What local and central headers have in common, from the version needed to the sizes. */
+/* Writes the fields that local and central headers share, from the version needed to the sizes. */
 static void write_common(
     ByteWriter *out, const ZipEntry *entry, bool zip64, bool described, uint32_t crc32) {
     bool is_ascii = true;

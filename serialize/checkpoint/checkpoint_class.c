@@ -6,7 +6,7 @@
 
 enum { SHOWN_MAX = 200 /* bytes of a class: both have room in a job's event */ };
 
-/* It came from a file, and is shown on terminals. */
+/* The text comes from a file and is shown on terminals, so control characters are replaced. */
 static void append_class(TextBuilder *words, const char *text) {
     for (size_t i = 0; text[i] && i < SHOWN_MAX; i++) {
         char letter[2] = {text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', 0};

@@ -23,7 +23,7 @@ typedef struct ObjectReader {
     WarmStorages *warm; /* NULL: none */
     ByteReader reader;
     CheckpointObjects *objects;
-    uint32_t index;  /* of the object being read: it may refer to lower ones only */
+    uint32_t index;  /* of the object that is read; it may refer to objects of lower index only */
     BulkRead *reads; /* into storages of host memory; done together, at the end */
     size_t read_count, read_capacity;
 } ObjectReader;
@@ -320,7 +320,7 @@ void checkpoint_objects_deinit(CheckpointObjects *objects) {
     *objects = (CheckpointObjects){0};
 }
 
-/* What strings are is known when all bytes are there. */
+/* Strings can be checked only when all bytes are read. */
 static Error *check_strings(const CheckpointObjects *objects) {
     for (uint32_t i = 0; i < objects->count; i++)
         if (value_is(&objects->values[i], OBJECT_TENSOR))

@@ -164,8 +164,8 @@ static Error *read_checkpoint(const Container *container, WorkerPool *pool, Chun
         "checkpoint");
 }
 
-/* What was taken out of the set is gone even where reading failed, and with it what its chunks'
- * names stand for. */
+/* Also clears the set after a failure: some storages are then gone, and with them the bytes of its
+ * chunks. */
 Error *checkpoint_read(const Container *container, WorkerPool *pool, ChunkVerify verify,
     Residency *residency, const ExecutionOptions *options, WarmStorages *warm, Execution **out) {
     Error *error = read_checkpoint(container, pool, verify, residency, options, warm, out);

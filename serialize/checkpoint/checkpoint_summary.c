@@ -20,7 +20,7 @@ typedef struct SummaryReader {
     CheckpointSummary *summary;
     ObjectSummary *objects;
     uint32_t object_count;
-    CheckpointVisit *visit; /* NULL: nobody is told of storages */
+    CheckpointVisit *visit; /* NULL: storages are not visited */
     void *context;
 } SummaryReader;
 
@@ -37,7 +37,7 @@ static Error *skip_text(ByteReader *reader) {
     return skip(reader, size);
 }
 
-/* What a value is; of objects their summary. */
+/* Reads the kind of a value, and for an object its summary. */
 static Error *read_value(const SummaryReader *self, ByteReader *reader, SummaryLive *out) {
     uint8_t tag;
     uint32_t index;
@@ -69,7 +69,7 @@ static Error *read_value(const SummaryReader *self, ByteReader *reader, SummaryL
     return NULL;
 }
 
-/* What a container holds counts as its own; parts held twice count twice. */
+/* Adds the bytes of a container's items; an item held twice counts twice. */
 static Error *add_values(
     const SummaryReader *self, ByteReader *reader, ObjectSummary *inout_object) {
     uint32_t count;

@@ -26,7 +26,7 @@ typedef struct CheckpointWriter {
     uint32_t next_extent; /* extents are sorted by storage, as storages are written */
     ChunkSink sink;
     size_t *kept;         /* per extent in far memory: the first chunks that the sink has already */
-    uint64_t *bases;      /* per object: what was taken off a storage's offsets */
+    uint64_t *bases;      /* per object: the offset in its storage from which bytes are written */
     DeviceStream *stream; /* on which values come from the device */
     CopyAhead *copies;    /* of them */
 } CheckpointWriter;
@@ -75,7 +75,7 @@ static Error *write_inline(
     return NULL;
 }
 
-/* Of an extent of far memory, what the sink does not have. */
+/* Writes the chunks of an extent in far memory that the sink lacks. */
 static Error *write_far(CheckpointWriter *self, const LiveExtent *extent, uint32_t chunk_size,
     KnownChunks known, ChunkFilter filter, uint32_t *out_bulk) {
     RawChunks rest = {0};
@@ -117,8 +117,8 @@ static Error *write_extent(CheckpointWriter *self, ByteWriter *writer, Storage *
     return error;
 }
 
-/* A value's storage is written as long as its live bytes; an opaque one keeps its size, since what
- * is not written yet will be. */
+/* A value's storage is written up to its last live byte. An opaque storage keeps its size, since
+ * later instructions write the rest. */
 static Error *write_storage(
     CheckpointWriter *self, ByteWriter *writer, Storage *storage, uint32_t index) {
     uint32_t first = self->next_extent, end = first;
@@ -310,7 +310,7 @@ static Error *write_labels(const CheckpointWriter *self) {
     return container_writer_add_written(self->container, SECTION_LABELS, &writer);
 }
 
-/* Beside the stream on which the execution runs on, behind what the snapshot waits for. */
+/* The copies run beside the execution's stream, behind the work that the snapshot waits for. */
 static Error *begin_stream(CheckpointWriter *self) {
     Device *device = self->snapshot->residency->devices[SLOT_DEVICE];
     TRY(device_stream_create(device, &self->stream));
@@ -338,7 +338,7 @@ static Error *list_ranges(CheckpointWriter *self, DeviceRange *ranges, size_t *o
         if (!is_far(storage)) continue;
         if (extent->size > CHECKPOINT_INLINE_SIZE)
             TRY(count_kept(self, storage, extent, &self->kept[i]));
-        /* what is written in place is one chunk of any size */
+        /* bytes that are written in place are one chunk of any size */
         const bool in_place = extent->size <= CHECKPOINT_INLINE_SIZE;
         const uint32_t chunk_size = in_place ? CHUNK_SIZE : chunk_size_of(storage);
         const uint64_t kept = (uint64_t)self->kept[i] * chunk_size;

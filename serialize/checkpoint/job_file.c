@@ -76,7 +76,7 @@ static Error *write_arrays_and_model(const JobFile *file, ContainerWriter *conta
         container, SECTION_MODEL, file->executable, file->executable_size);
 }
 
-/* Sections and bulk data as they are: bulk indices stay right. */
+/* Copies sections and bulk data unchanged and in order, so that bulk indices stay valid. */
 static Error *copy_execution(const Container *from, ContainerWriter *to) {
     for (size_t i = 0; i < EXECUTION_SECTIONS; i++) {
         ByteReader section;

@@ -12,7 +12,7 @@ typedef struct WarmEntry {
     Storage *storage; /* NULL: taken */
 } WarmEntry;
 
-/* What one checkpoint holds. */
+/* The storages of one checkpoint. */
 typedef struct Holding {
     WarmEntry *entries; /* ascending by name when it is complete */
     size_t count, capacity;
@@ -50,7 +50,8 @@ void warm_storages_release(WarmStorages *warm) {
     memory_free(warm);
 }
 
-/* Memory of what went is of no use until the next reading: idle blocks go back. */
+/* Returns the idle blocks of the pools: released storages' memory is not needed until the next
+ * reading. */
 void warm_storages_clear(WarmStorages *warm) {
     holding_deinit(&warm->held);
     for (uint8_t slot = 0; slot < SLOT_COUNT; slot++)
@@ -180,7 +181,7 @@ static Error *make_storage(Reading *self, const StoredStorage *stored, Storage *
     Error *error =
         checkpoint_storage_make(stored, self->warm->pools[stored->slot], &answer, &storage);
     if (error_code(error) == ERROR_EXHAUSTED) {
-        error_free(error); /* it is read when it is needed, or refused then */
+        error_free(error); /* checkpoint_read reads this storage later, or refuses it */
         return NULL;
     }
     TRY(error);
@@ -225,7 +226,7 @@ Error *warm_storages_read(
     Reading self = {.warm = warm, .container = container};
     Error *error = read_all(&self, pool, verify);
     memory_free(self.reads);
-    warm_storages_clear(warm); /* what is still needed was taken out of it */
+    warm_storages_clear(warm); /* storages that the new checkpoint shares were taken out before */
     if (error) {
         holding_deinit(&self.next); /* not all of it was read */
         return error_wrap(error, "checkpoint");

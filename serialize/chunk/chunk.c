@@ -65,8 +65,8 @@ static uint64_t get_u64(const uint8_t *from) {
     return get_u32(from) | (uint64_t)get_u32(from + 4) << 32;
 }
 
-/* What is being encoded and where its payload goes: raw_size + BYTE_PLANES_MAX * PLANE_ENTRY_SIZE
- * bytes of room. */
+/* A chunk that is encoded. payload has room for raw_size + BYTE_PLANES_MAX * PLANE_ENTRY_SIZE
+ * bytes. */
 typedef struct Encoding {
     CodecContext *context;
     const uint8_t *raw;
@@ -229,7 +229,7 @@ static Error *decode_pattern(const uint8_t *payload, size_t size, uint8_t *out, 
     if (size == 0 || size > BYTE_PLANES_MAX || size > out_size)
         FAIL(CORRUPT, "a repeated pattern of %zu bytes", size);
     memcpy(out, payload, size);
-    /* what is done is a whole number of patterns, so it can be copied behind itself */
+    /* the bytes so far are whole patterns, so they can be copied behind themselves */
     for (size_t done = size; done < out_size;) {
         size_t copied = done < out_size - done ? done : out_size - done;
         memcpy(out + done, out, copied);

@@ -31,7 +31,7 @@ static Error *fetch(void *context, size_t index) {
 static Error *copy_window(CopyJob *job, WorkerPool *pool, ChunkSink sink) {
     TRY(worker_pool_for_each(pool, job->count, fetch, job));
     for (size_t i = 0; i < job->count; i++) {
-        bool found = false; /* it may stand in the window twice */
+        bool found = false; /* the window may have the chunk twice */
         TRY(sink.find(sink.self, job->refs[i], 1, &found));
         if (!found)
             TRY(sink.put(sink.self, job->refs[i], job->stored[i].data, job->stored[i].size));

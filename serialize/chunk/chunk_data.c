@@ -40,14 +40,14 @@ Error *chunk_sink_count_leading(
 }
 
 /* Writing: every chunk is hashed, decided about (does the sink have it?), encoded and put. Hashing
- * and encoding run on all threads at once; deciding and putting go strictly by index, done by
- * whichever thread has the index whose turn it is. So what the sink sees does not depend on the
- * threads, and the slowest sink is overlapped with encoding.
+ * and encoding run on all threads at once; deciding and putting go strictly by index, on the thread
+ * that has the next index. So the calls of the sink do not depend on the threads, and a slow sink
+ * overlaps with encoding.
  *
  *      put ........ decided ........ started        a ring of slots between put and started
  *
- * The pool starts indices in order, so the lowest unfinished one always runs and waits for nobody:
- * the waits below end. */
+ * The pool starts indices in order, so the lowest unfinished one always runs and waits for no
+ * other: the waits below end. */
 enum {
     SLOTS_MAX = 24, /* encoded chunks in memory at most: 24 MiB */
     TOGETHER = 2,   /* chunks that one thread has at a time: hashed by turns */
@@ -55,7 +55,7 @@ enum {
 
 typedef struct Slot {
     ByteWriter stored;
-    bool skip;  /* nothing to put: the sink has it, or a lower index of this data is bringing it */
+    bool skip;  /* not put: the sink has the chunk, or a lower index of this data puts it */
     bool ready; /* encoded; waits for its turn */
 } Slot;
 
@@ -68,10 +68,10 @@ typedef struct WriteJob {
     KnownChunks known;
     ChunkSink sink;
     ChunkRef *refs;
-    size_t first; /* those before it are in the sink */
+    size_t first; /* chunks before this one are in the sink */
 
     pthread_mutex_t sink_mutex; /* held during every call of the sink */
-    pthread_mutex_t mutex;      /* guards what follows */
+    pthread_mutex_t mutex;      /* guards the members below */
     pthread_cond_t moved;       /* put_count, decided_count or failed changed */
     size_t put_count;
     size_t decided_count;
@@ -108,7 +108,7 @@ static bool wait_for_turn(WriteJob *job, size_t index) {
     return go_on;
 }
 
-/* Whether a lower index that is not put yet brings the same chunk. Its turn is index's. */
+/* Whether a lower index that is not put yet has the same chunk. Called on the turn of index. */
 static bool is_on_its_way(WriteJob *job, size_t index) {
     pthread_mutex_lock(&job->mutex);
     size_t put_count = job->put_count;
@@ -120,7 +120,8 @@ static bool is_on_its_way(WriteJob *job, size_t index) {
 
 /* out_skip: no need to encode. One thread at a time, by index. */
 static Error *decide(WriteJob *job, size_t index, bool *out_skip) {
-    /* before asking the sink: what is put in between is then found by one of the two */
+    /* before the sink is asked: a chunk that is put between the two checks is found by one of
+     * them */
     bool skip = is_on_its_way(job, index);
     if (!skip) {
         pthread_mutex_lock(&job->sink_mutex);
@@ -136,8 +137,8 @@ static Error *decide(WriteJob *job, size_t index, bool *out_skip) {
     return NULL;
 }
 
-/* Puts what is ready, beginning with the lowest index that is not put. Does nothing when another
- * thread is at it: that one will see the slot that became ready. */
+/* Puts the ready slots, beginning with the lowest index that is not put. Does nothing while another
+ * thread puts: that thread sees the new ready slot, too. */
 static Error *put_ready(WriteJob *job) {
     Error *error = NULL;
     pthread_mutex_lock(&job->mutex);
@@ -254,8 +255,8 @@ static Error *write_task(void *context, size_t task) {
     return error;
 }
 
-/* What is known and found costs a question: no work to be shared, and passing the turn on from
- * thread to thread would cost more. */
+/* Skips the known chunks that the sink has, with one question to the sink. The question is not
+ * worth sharing among threads, and turns by thread would cost more. */
 static Error *pass_over_known(WriteJob *job) {
     TRY(chunk_sink_count_leading(job->sink, job->known.refs, job->known.count, &job->first));
     for (size_t i = 0; i < job->first; i++) job->refs[i] = job->known.refs[i];

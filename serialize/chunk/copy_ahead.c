@@ -13,8 +13,8 @@ enum { TOGETHER_MAX = 4 };
  *
  *      done with ........ copied ........ all        a ring between the two
  *
- * Chunks are begun in order, and the lowest one that is under way waits for nobody but the copying
- * thread, which waits for none but lower ones: the waits below end. */
+ * Chunks begin in order. The lowest unfinished chunk waits only for the copying thread, and the
+ * copying thread waits only for lower chunks: the waits below end. */
 typedef struct Range {
     CopyAhead *copies;
     DeviceRange range;
@@ -29,7 +29,7 @@ struct CopyAhead {
     uint8_t *buffers;
     size_t buffer_bytes;
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t moved;
     uint32_t pending[COPY_AHEAD_PIECES]; /* chunks copied, or being copied, and not done with */
     size_t copied;                       /* pieces */
@@ -59,8 +59,8 @@ static uint8_t *buffer_of(const CopyAhead *copies, size_t piece) {
     return copies->buffers + piece % COPY_AHEAD_PIECES * CHUNK_SIZE;
 }
 
-/* Pieces that one copy brings: some megabytes, so that a link does not idle between copies; their
- * buffers lie side by side. */
+/* The pieces of one copy: some megabytes, so that the link is not idle between copies. Their
+ * buffers are adjacent. */
 static size_t count_together(size_t piece, uint64_t left) {
     size_t count = COPY_AHEAD_PIECES - piece % COPY_AHEAD_PIECES,
            wanted = chunk_count(left, CHUNK_SIZE);
@@ -85,7 +85,7 @@ static bool copy_pieces(
     return worked;
 }
 
-/* False: it ends here. */
+/* False: copying stops. */
 static bool copy_range(CopyAhead *copies, const Range *range) {
     size_t piece = range->first;
     for (uint64_t offset = 0, size; offset < range->range.size; offset += size) {

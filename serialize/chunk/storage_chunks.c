@@ -17,7 +17,7 @@ typedef struct KnownExtent {
 
 typedef struct StorageChunks {
     StorageAnnotation base;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     KnownExtent extents[EXTENTS_MAX];
     size_t extent_count;
 } StorageChunks;

@@ -28,7 +28,7 @@ static int compare(const void *a, const void *b) {
     return memcmp(left->ref.hash.bytes, right->ref.hash.bytes, DIGEST_SIZE);
 }
 
-/* NULL: it is not there. */
+/* Returns the chunk's bytes, or NULL if the set lacks it. */
 static const void *find(const WarmChunks *chunks, const ChunkRef *ref) {
     const WarmChunk key = {.ref = *ref};
     if (chunks->count == 0) return NULL;
@@ -43,7 +43,7 @@ typedef struct CopyPiece {
     uint32_t size;
 } CopyPiece;
 
-/* What is copied, and what is left to be read. */
+/* Chunks to copy from memory, and runs of chunks to read. */
 typedef struct Split {
     CopyPiece *copies;
     size_t copy_count, copy_capacity;

@@ -109,7 +109,7 @@ static Error *open_input(const char *path, ContainerInput *input) {
     return NULL;
 }
 
-/* name: for messages about what is in it; NULL: none. */
+/* name: the file's name in errors about its content; NULL: none. */
 static Error *open_file(ContainerKind kind, const char *path, const char *name, Container **out) {
     OWN(Container, container) = NULL;
     TRY(container_create(&container));

@@ -8,7 +8,7 @@ enum { TABLE_SIZE_MIN = 64 };
 
 struct ContainerFile {
     FileOutput *output; /* or */
-    ByteWriter *memory; /* or NULL: it is planned */
+    ByteWriter *memory; /* both NULL: only the size is computed */
     uint64_t size;      /* so far */
     IndexEntry *entries;
     size_t entry_count;

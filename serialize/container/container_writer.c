@@ -85,7 +85,7 @@ Error *container_writer_add_written(
     return container_writer_add_section(writer, number, written->data, written->size);
 }
 
-/* Makes room for the refs of one more piece of bulk data. They count only when it is added. */
+/* Makes room for the refs of one more piece of bulk data, without counting them yet. */
 static Error *reserve_bulk(ContainerWriter *writer, uint64_t size, uint32_t chunk_size) {
     assert(container_chunk_size_is_valid(chunk_size));
     if (writer->bulk_count >= CONTAINER_BULKS_MAX)
@@ -135,7 +135,7 @@ Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader,
 
 Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *refs, uint64_t size,
     uint32_t chunk_size, uint32_t *out_index) {
-    /* refs may be what container_writer_get_refs gave, which moves when room is made */
+    /* refs may come from container_writer_get_refs, whose array moves when it grows */
     uintptr_t distance = (uintptr_t)refs - (uintptr_t)writer->refs;
     bool own = writer->refs && refs && distance < writer->ref_count * sizeof *refs;
     TRY(reserve_bulk(writer, size, chunk_size));

@@ -57,7 +57,7 @@ static void release_ports(Port *ports, uint32_t count) {
     memory_free(ports);
 }
 
-/* *out_ports NULL when the file has none; the count is there all the same. */
+/* *out_ports is NULL when the file has no ports; their count is always there. */
 static Error *read_ports(ByteReader *reader, Port **out_ports, uint32_t *out_count) {
     enum { PORT_BYTES_MIN = 7 };
     bool given;

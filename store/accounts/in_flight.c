@@ -4,8 +4,8 @@
 #include "store/database/store_internal.h"
 #include "store/accounts/quotas.h"
 
-/* An account takes a whole step at once while the quota has plenty of room; near the quota it takes
- * what it needs. */
+/* Far below the quota, an account charges a whole step at once; near the quota it charges exactly
+ * the bytes that it needs. */
 enum { STEP_BYTES = 256 << 10, PLENTY_BYTES = 16 << 20 };
 
 /* A tenant's figures in the catalog. */

@@ -90,7 +90,7 @@ static Error *count_queued(Connection *catalog, Tenant *tenant) {
     return query_find_i64(&query, &row, &tenant->queued_jobs);
 }
 
-/* The query's next row, without what stands in other tables. */
+/* Reads the query's next row; the tenant's figures of other tables are not filled. */
 static Error *read_row(Query *query, bool *out_found, Tenant *out) {
     Tenant tenant = {0};
     bool row;
@@ -271,7 +271,8 @@ Error *tenants_list_page(Store *store, const char *after, size_t count_max, Tena
         const char *last = list->count ? list->items[list->count - 1].name : after;
         TRY(read_after(catalog, last, &found, &list->items[list->count]));
         if (!found) break;
-        /* behind a name that was damaged there is no order: it stands last */
+        /* damage may have changed the order of names, so the list ends at the first name that is
+         * not greater */
         const int order = last[0] ? strcmp(list->items[list->count].name, last) : 1;
         list->count += order != 0;
         if (order <= 0) break;
@@ -370,7 +371,7 @@ Error *tenants_check_checkpoints(Connection *catalog, TenantId tenant) {
     return error_wrap(error, "remove finished jobs, or cancel suspended ones, before");
 }
 
-/* Beyond which of its quotas; NONE: it is within both. */
+/* Finds the quota that the tenant exceeds, or QUOTA_NONE. */
 Error *tenants_find_kept(
     Connection *catalog, TenantId tenant, QuotaId *out_quota, int64_t *out_excess) {
     static const struct {

@@ -136,7 +136,8 @@ Error *tokens_revoke(Connection *catalog, int64_t id) {
     return NULL;
 }
 
-/* A node has one token: who has another one might speak in its name. */
+/* Checks that the node has no token yet: a second token would allow another caller to act as the
+ * node. */
 static Error *check_unbound(Connection *catalog, uint64_t node) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_NODE_TOKEN);
     bool found;

@@ -89,7 +89,7 @@ static Error *read_ref(const Query *query, ChunkRef *out_ref) {
     return NULL;
 }
 
-/* What is read before an error is the caller's, too. */
+/* Refs that were read before an error stay in the list; the caller frees them. */
 static Error *read_refs(Query *query, ChunkRef **inout_refs, size_t *inout_count) {
     size_t capacity = 0;
     for (;;) {

@@ -58,7 +58,8 @@ static Error *find_row(
 }
 
 static void drop_blob(ReaderSlot *slot) {
-    (void)sqlite3_blob_close(slot->blob); /* a failure was reported by what was done with it */
+    /* the read or write that failed has returned the error already */
+    (void)sqlite3_blob_close(slot->blob);
     slot->blob = NULL;
 }
 

@@ -16,7 +16,7 @@ enum { PENDING_BYTES_MAX = 32 << 20, PENDING_CHUNKS_MAX = 4096 };
 
 enum { WRITER_NICE = 10 };
 
-/* What the pins remember of a chunk. */
+/* A chunk's two sizes as the number that the pins keep for it. */
 static uint64_t pack_sizes(uint32_t raw_size, uint64_t stored_size) {
     return (uint64_t)raw_size << 32 | stored_size;
 }
@@ -82,8 +82,8 @@ static void batch_deinit(ChunkBatch *batch) {
     memory_free(batch->chunks);
 }
 
-/* What it holds now may be of a transaction that is not durable yet, its own or another upload's.
- */
+/* A chunk that the upload found may belong to a transaction that is not durable yet, of this upload
+ * or another one. So the upload is durable only after the last commit. */
 static void need_last_commit(ChunkUpload *upload) {
     upload->last_commit = transaction_last(upload->store, DATABASE_CHUNKS);
 }
@@ -112,14 +112,15 @@ void chunk_upload_keep(ChunkUpload *upload) {
 static void drop_brought(ChunkUpload *upload) {
     if (!upload->kept && upload->brought.size > 0)
         error_free(chunk_drop(upload->store, upload->tenant, (const Digest *)upload->brought.data,
-            upload->brought.size / sizeof(Digest))); /* gc finds what stays */
+            upload->brought.size / sizeof(Digest))); /* gc deletes the rest */
     in_flight_end(&upload->charge);
     byte_writer_deinit(&upload->brought);
 }
 
 void chunk_upload_close(ChunkUpload *upload) {
     if (!upload) return;
-    error_free(end_writer(upload)); /* whoever wanted to know has flushed */
+    /* a caller that needs the error has called chunk_upload_flush */
+    error_free(end_writer(upload));
     if (upload->listed) unlist(upload);
     drop_brought(upload);
     if (upload->wrote) release_pages(upload);
@@ -290,7 +291,7 @@ static void *run_writer(void *context) {
     return NULL;
 }
 
-/* What is pending is written while the next is collected. */
+/* Starts to write the pending chunks; the next ones are collected at the same time. */
 static Error *begin_writer(ChunkUpload *upload) {
     TRY(end_writer(upload));
     ChunkBatch full = upload->pending;

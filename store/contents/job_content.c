@@ -88,7 +88,7 @@ Error *job_content_stage(ChunkUpload *upload, TenantId tenant, JobContent *inout
 
 Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, JobContentKind kind,
     int64_t sequence, const JobContentMarks *marks, const JobContent *content) {
-    assert(content->tenant == tenant); /* staged, and for nobody else */
+    assert(content->tenant == tenant); /* job_content_stage was called for this tenant */
     int64_t id;
     /* a job has one content of this kind, as long as it has any */
     const uint64_t job_cost = kind == JOB_CONTENT_INPUTS ? ROW_COST_JOB : 0;

@@ -7,12 +7,12 @@
 struct Catalog {
     Store *store;
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t arrived;
-    CatalogRequest *first, **last; /* what waits */
+    CatalogRequest *first, **last; /* the queue */
     size_t count;
     bool closing;
-    Error *failure; /* the final one */
+    Error *failure; /* the error that ended the writer's work */
     bool full;      /* the writer's: the last group, or the last one that needed room, had none */
 };
 
@@ -24,10 +24,10 @@ typedef struct Group {
     bool frees; /* all of them */
 } Group;
 
-/* One piece of work in its savepoint.
+/* Runs one piece of work in its savepoint.
  *
- * out_error: the work's own.
- * Errors:    the group's transaction can't go on. */
+ * out_error: the error of this work alone.
+ * Errors: the group's transaction cannot continue. */
 static Error *run_part(Connection *connection, const CatalogRequest *request, Error **out_error) {
     TRY(statement_run(connection, STATEMENT_BEGIN_PART));
     Error *error = request->work(connection, request->context);
@@ -39,7 +39,7 @@ static Error *run_part(Connection *connection, const CatalogRequest *request, Er
     Error *failure = error ? statement_run(connection, STATEMENT_UNDO_PART) : NULL;
     if (!failure) failure = statement_run(connection, STATEMENT_KEEP_PART);
     if (failure)
-        error_free(error); /* what stops the whole group is the news */
+        error_free(error); /* the error that stops the whole group counts */
     else
         *out_error = error;
     return failure;
@@ -76,7 +76,7 @@ static void remember_failure(Catalog *catalog, const Error *error) {
 static void finish(Group *group, size_t i, const Error *failure) {
     Error *error = TAKE(group->errors[i]);
     if (failure) {
-        error_free(error); /* nothing of the group was kept */
+        error_free(error); /* the group's transaction was rolled back */
         error = error_copy(failure);
     }
     group->requests[i]->done(group->requests[i], error);
@@ -176,7 +176,7 @@ void catalog_close(Catalog *catalog) {
     (void)pthread_join(catalog->thread, NULL);
     (void)pthread_cond_destroy(&catalog->arrived);
     (void)pthread_mutex_destroy(&catalog->mutex);
-    error_free(catalog->failure); /* whoever asked was told */
+    error_free(catalog->failure); /* callers got copies */
     memory_free(catalog);
 }
 
@@ -194,7 +194,7 @@ Error *catalog_post(Catalog *catalog, CatalogRequest *request) {
     return NULL;
 }
 
-/* Somebody who waits for his request. */
+/* A thread that waits for its request. */
 typedef struct Waiter {
     CatalogRequest request;
     pthread_mutex_t mutex;
@@ -204,7 +204,7 @@ typedef struct Waiter {
 } Waiter;
 
 static void wake(CatalogRequest *request, Error *owned_error) {
-    Waiter *waiter = (Waiter *)request; /* its first member */
+    Waiter *waiter = (Waiter *)request; /* the request is the first member */
     (void)pthread_mutex_lock(&waiter->mutex);
     waiter->error = owned_error;
     waiter->is_done = true;

@@ -18,21 +18,21 @@
 
 enum {
     BUSY_TIMEOUT_MS = 5000,
-    ROW_SIZE_SPARE = 64 << 10, /* what a row holds beside its blob */
+    ROW_SIZE_SPARE = 64 << 10, /* room for a row's columns beside its blob */
     SQL_SIZE_MAX = 64 << 10,
     LOG_HEADER_SIZE = 32,
     LOG_INDEX_SIZE = 64 << 10,  /* of a log of 8,158 pages: more than 16 MiB */
     LOG_FRAME_HEADER_SIZE = 24, /* of a page in the log; SQLite, "File Format", section 4.1 */
 };
 
-/* The catalog's log is copied into the file when it has 16 MiB: each time costs two syncs, and a
- * page that was written often since then is copied once.
+/* The catalog's log is copied into the file when it has 16 MiB. Each copy costs two syncs, and a
+ * page that was written often between two copies is copied once.
  *
- * The chunks' cache holds what a transaction touches, its index pages too, which hashes hit in
- * random order: a page written twice in one transaction makes SQLite read the log back and checksum
- * it again. An upload is many transactions and durable only as a whole, so each is written to the
- * log alone and one sync ends them; and the log of a large upload stays as it is until nothing is
- * being written (log_copier.h). */
+ * The chunks' cache holds all pages that a transaction touches, with the index pages, which hashes
+ * hit in random order. A page that left the cache and is written twice in one transaction makes
+ * SQLite read the log back and checksum it again. An upload is many transactions and durable only
+ * as a whole. So each transaction is only written to the log, and one sync ends the upload. The log
+ * of a large upload is copied when nothing is written (log_copier.h). */
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
     [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 8 << 10,
         EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20, 1 << 20, false},
@@ -59,8 +59,9 @@ Error *connection_error(Connection *connection, int code) {
         number = sqlite3_system_errno(connection->handle);
     }
     if (is_failed_sync(code)) {
-        /* What the kernel could not write it may forget and then call synced: nothing written later
-         * could be trusted, so the store stays read-only until somebody opens it anew. */
+        /* After a failed sync the kernel may forget pages and then report the next sync as
+         * successful. Later writes could not be trusted, so the store stays read-only until it is
+         * reopened. */
         atomic_store(connection->sync_failed, true);
         FAIL(IO, "%s: the disk failed to sync; nothing more is written until the store is reopened",
             file);
@@ -88,7 +89,7 @@ Error *connection_error(Connection *connection, int code) {
     case SQLITE_PERM:
         if (number == ENOSPC || number == EDQUOT) return fail_full(connection);
         FAIL(IO, "%s: %s%s%s", file, message, number ? ": " : "", number ? strerror(number) : "");
-    case SQLITE_ERROR: /* it doesn't understand one of statements.def */
+    case SQLITE_ERROR: /* SQLite does not understand a statement of statements.def */
         FAIL(CORRUPT, "%s: its tables are not those of its version: %s; run fsck", file, message);
     default:
         FAIL(INTERNAL, "%s: %s", file, message);
@@ -163,7 +164,8 @@ static Error *configure(Connection *connection) {
     return NULL;
 }
 
-/* SQLite would make it readable for everybody; its log and index take the file's mode. */
+/* Made here, since SQLite would make the file readable for everybody. The log and its index take
+ * the file's mode. */
 static Error *make_file(Connection *connection, const char *path) {
     connection->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct stat status;
@@ -229,7 +231,8 @@ static int prepare(Connection *connection, StatementId id) {
         SQLITE_PREPARE_PERSISTENT, &connection->statements[id], NULL);
 }
 
-/* What ends a transaction is there before one begins: it must not fail for want of memory. */
+/* Prepares the statements that end a transaction before one begins: they must not fail for lack of
+ * memory. */
 Error *connection_make_ready(Connection *connection) {
     for (int i = 0; i < STATEMENT_COUNT; i++)
         if (statement_infos[i].use == STATEMENT_ENDS)
@@ -263,8 +266,8 @@ void connection_close(Connection *connection) {
     if (!connection) return;
     for (int i = 0; i < STATEMENT_COUNT; i++) (void)sqlite3_finalize(connection->statements[i]);
     if (connection->handle && (connection->keeps_log || atomic_load(connection->sync_failed)))
-        /* A file that is not ours stays as it is. After a failed sync the log is all there is to
-         * recover from: the next open checks its checksums. */
+        /* Closing must not copy the log. A file that is not ours stays unchanged. After a failed
+         * sync, only the log can be trusted: the next open checks its checksums. */
         (void)sqlite3_db_config(
             connection->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     (void)sqlite3_close(connection->handle);
@@ -307,7 +310,7 @@ Error *connection_sync_log(Connection *connection) {
     int code = sqlite3_file_control(connection->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
     if (code == SQLITE_OK) /* a log that is not open is not synced */
         code = log && log->pMethods ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL) : SQLITE_ERROR;
-    /* whatever it says, what was to be durable is not */
+    /* any failure means that commits are not durable */
     return code == SQLITE_OK ? NULL : connection_error(connection, SQLITE_IOERR_FSYNC);
 }
 
@@ -321,8 +324,8 @@ static void fill_index(Connection *connection, const char *database) {
         (void)fallocate(connection->index_file, FALLOC_FL_KEEP_SIZE, 0, LOG_INDEX_SIZE);
 }
 
-/* SQLite keeps its own descriptor to itself. Closing this one drops no lock of SQLite's: those are
- * on the database and on the log's index. */
+/* Opens the log a second time, since SQLite does not give its descriptor away. Closing this
+ * descriptor drops no lock of SQLite: its locks are on the database and on the log's index. */
 bool connection_open_log(Connection *connection) {
     if (connection->log_file >= 0) return true;
     const char *database = sqlite3_db_filename(connection->handle, "main");

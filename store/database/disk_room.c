@@ -11,11 +11,11 @@
 /* Where so much is free, more is taken at once than is needed. */
 #define PLENTY ((uint64_t)256 << 20)
 
-/* What is known of a file that cannot have blocks ahead: it is not asked again. */
+/* Marks a file for which blocks cannot be allocated ahead; take does not try again. */
 #define UNKNOWN UINT64_MAX
 
-/* false: there is no room; some file systems have then taken all there was, so nothing is asked for
- * that is not needed. */
+/* False: the disk has no room. Some file systems then keep all that was free, so callers ask for no
+ * more than needed. */
 static bool take(int file, uint64_t end, uint64_t *inout_room) {
     uint64_t begin = *inout_room;
     if (end <= begin) return true;
@@ -34,7 +34,7 @@ static bool has_plenty(int file) {
     return fstatvfs(file, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize > PLENTY;
 }
 
-/* So that it is not asked for every few pages. */
+/* Takes more than needed where plenty is free, so that the next pages need no call. */
 static bool take_and_more(int file, uint64_t end, uint64_t more, uint64_t *inout_room) {
     return take(file, has_plenty(file) ? end + more : end, inout_room);
 }
@@ -44,7 +44,8 @@ void disk_room_prepare(Connection *connection) {
     uint64_t end = connection_log_size(connection) + ahead;
     if (end <= connection->log_room || !connection_open_log(connection)) return;
     if (take_and_more(connection->log_file, end, ahead, &connection->log_room)) return;
-    error_free(connection_checkpoint(connection, NULL)); /* then it goes on where it is */
+    /* without more room, the log begins again at its start after a copy */
+    error_free(connection_checkpoint(connection, NULL));
     (void)take(connection->log_file, ahead / 2, &connection->log_room); /* of one that is new */
 }
 

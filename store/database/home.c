@@ -90,7 +90,7 @@ bool home_has(const char *home, const char *name) {
     char *path;
     Error *error = home_path(home, name, &path);
     if (error) {
-        error_free(error); /* out of memory: whoever opens it next says so */
+        error_free(error); /* out of memory: the next function that opens the file reports it */
         return true;
     }
     bool found = access(path, F_OK) == 0;
@@ -124,8 +124,8 @@ static Error *lock_file(const HomeLock *lock, const char *path) {
     if (!try_flock(lock->folder))
         return errno == EWOULDBLOCK ? fail_in_use(-1) : fail_errno("lock the folder of", path);
     char text[PID_TEXT_SIZE];
-    /* One size for every pid: cutting a file takes half a millisecond. It is for people and need
-     * not survive a power cut, so no sync. */
+    /* Every pid is written in the same size, since truncating a file takes half a millisecond. The
+     * pid is for people and need not survive a power cut, so there is no sync. */
     int size = snprintf(text, sizeof text, "%*lld\n", PID_WIDTH, (long long)getpid());
     if (pwrite(lock->file, text, (size_t)size, 0) != size) return fail_errno("write", path);
     return NULL;

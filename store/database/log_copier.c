@@ -19,14 +19,15 @@ struct LogCopier {
     bool thread_runs, ending;
     uint64_t log_size; /* not copied yet */
     uint64_t last_ns;  /* when something was written, or a copy was tried */
-    uint64_t since_ns; /* when it became large, or a copy was tried that gave way to nobody */
+    /* when the log became large, or when the last copy began that did not yield to writers */
+    uint64_t since_ns;
 };
 
 #define LATE_NS (5 * SECOND_NS)
 
 static uint64_t now_ns(void) { return clock_now_ns(clock_real()); }
 
-/* A pause of a nanosecond for a byte; or it has waited for long enough. */
+/* The end of a pause of a nanosecond for each byte of the log, or of the longest delay. */
 static uint64_t due_ns(const LogCopier *copier) {
     uint64_t pause_ns = copier->last_ns + copier->log_size, late_ns = copier->since_ns + LATE_NS;
     return pause_ns < late_ns ? pause_ns : late_ns;
@@ -40,7 +41,8 @@ static bool is_large(const LogCopier *copier) {
     return copier->log_size > (uint64_t)database_infos[DATABASE_CHUNKS].log_size_max;
 }
 
-/* Somebody may have written while it waited for the lock: then the quiet moment is over. */
+/* Checked under the lock: another thread may have written during the wait for it, and the pause
+ * would be over. */
 static bool is_due(LogCopier *copier, bool *out_late) {
     uint64_t time_ns = now_ns();
     (void)pthread_mutex_lock(&copier->mutex);
@@ -70,7 +72,8 @@ static void *write_early(void *argument) {
     return NULL;
 }
 
-/* Without it the sync at the end takes longer, and whoever waits for the lock then. */
+/* Without this thread, the sync at the end takes longer, and the writer that waits for the lock
+ * waits longer. */
 static void begin_writing(EarlyWriting *writing) {
     writing->runs = thread_start(&writing->thread, "write-early", write_early, writing);
 }
@@ -92,8 +95,8 @@ static bool copy_all(Transaction *lock, bool late) {
     return whole;
 }
 
-/* A page that a reader looks at keeps the log from being copied to its end, and so does somebody
- * who wants to write: the next pause tries again. */
+/* A copy ends early when a reader needs a page of the log or a writer waits; the next pause tries
+ * again. */
 static void copy(LogCopier *copier) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(copier->store, DATABASE_CHUNKS);
     bool late;

@@ -6,8 +6,8 @@
 
 #include "base/allocator.h"
 
-/* 3 MiB, of which pages are touched as they are needed: the chunks of 4 GiB, or of a long decode
- * loop's small ones the last 65,536. */
+/* 3 MiB, whose pages are touched as needed. Enough for the chunks of 4 GiB, or for the last 65,536
+ * small chunks of a long decode loop. */
 enum { BUCKETS = 1 << 14, PLACES = 4 };
 
 typedef struct Place {

@@ -40,7 +40,7 @@ static void change(const char *home, Change *how) {
     Error *error = home_path(home, "reserve", &path);
     if (!error) how(path);
     if (!error) memory_free(path);
-    error_free(error); /* without memory it stays as it is */
+    error_free(error); /* without memory the reserve stays unchanged */
 }
 
 void reserve_open(const char *home) { change(home, is_full(home) ? give_up : take); }

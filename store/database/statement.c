@@ -177,7 +177,8 @@ Error *query_text(const Query *query, int column, char *out, size_t size) {
             sqlite3_column_name(query->statement, column));
     memcpy(out, text, length);
     out[length] = 0;
-    /* a changed bit: it is shown to people, in JSON too */
+    /* damage may have changed a bit; the text is shown to people and in JSON, which must be
+     * UTF-8 */
     const bool damaged = !text_is_utf8(out, length);
     for (size_t i = 0; damaged && i < length; i++)
         if ((unsigned char)out[i] >= 0x80) out[i] = '?';

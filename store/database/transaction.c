@@ -63,7 +63,8 @@ Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
     return error;
 }
 
-/* Whoever opens the home next would run the same jobs from other files. */
+/* Checks that the home still has this file. Otherwise another process could open the home and run
+ * the same jobs from other files. */
 static Error *check_home(const Transaction *transaction) {
     const char *name = database_infos[transaction->kind].file;
     if (home_still_has(&transaction->store->lock, name, transaction->connection->file)) return NULL;
@@ -82,7 +83,7 @@ static Error *commit(Transaction *transaction) {
     return NULL;
 }
 
-/* Under the lock: nobody commits meanwhile. */
+/* Called under the lock, so no other thread commits. */
 static Error *sync_commits(Transaction *transaction) {
     StoreWriter *writer = writer_of(transaction);
     if (database_infos[transaction->kind].syncs_apart)
@@ -91,8 +92,8 @@ static Error *sync_commits(Transaction *transaction) {
     return NULL;
 }
 
-/* What is committed stays so whatever becomes of this: the next commit tries again, and after a
- * failed sync it is refused. */
+/* Errors are dropped: the commit stands. The next commit tries again, and after a failed sync it is
+ * refused. */
 static void care_for_log(Transaction *transaction) {
     Connection *connection = transaction->connection;
     bool waits = transaction->store->log_copier && database_infos[transaction->kind].syncs_apart;

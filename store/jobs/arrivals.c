@@ -87,7 +87,7 @@ static Error *run_on(Connection *catalog, StatementId statement, JobId id) {
 
 /* ---- offers ---- */
 
-/* Whether the job may come: it is not here, or went from here before that epoch. */
+/* Checks that the job is not here, or left this home before the offer's epoch. */
 static Error *check_absent(Connection *catalog, const Arrival *arrival) {
     TenantId owner;
     bool found;
@@ -260,7 +260,7 @@ Error *arrivals_list(Store *store, ArrivalList **out_list) {
         if (error && error_code(error) != ERROR_CORRUPT) return error;
         if (!error) list->items[list->count++] = row.arrival;
         list->damaged += error != NULL;
-        error_free(error); /* fsck names it; the others go on */
+        error_free(error); /* fsck names the row; the other arrivals are listed */
     }
     *out_list = TAKE(list);
     return NULL;

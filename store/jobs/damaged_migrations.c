@@ -41,7 +41,7 @@ Error *damaged_migrations_list(Connection *catalog, DamagedKind kind, int64_t af
 static Error *hold(Connection *catalog, int64_t job, const char *why) {
     Error *error = jobs_hold(catalog, job, why);
     if (error_code(error) != ERROR_CORRUPT) return error;
-    error_free(error); /* whoever takes up the jobs tells it */
+    error_free(error); /* the recovery of jobs reports the damage */
     return NULL;
 }
 

@@ -185,7 +185,7 @@ Error *departures_list(Store *store, DepartureList **out_list) {
         Error *error = read_departure(&query, &list->items[list->count]);
         if (error && error_code(error) != ERROR_CORRUPT) return error;
         *(error ? &list->damaged : &list->count) += 1;
-        error_free(error); /* fsck names it; the others go on */
+        error_free(error); /* fsck names the row; the other departures are listed */
     }
     *out_list = TAKE(list);
     return NULL;

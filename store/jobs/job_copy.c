@@ -76,7 +76,8 @@ static Error *copy_outputs(Connection *catalog, JobCopy *copy, uint64_t *out_byt
 
 static Error *copy_beginning(Connection *catalog, JobCopy *copy) {
     const int64_t number = copy->checkpoint.number;
-    uint64_t inputs, checkpoint, raw; /* raw: unused; only outputs are charged for it */
+    /* raw: unused, since only outputs are charged by unpacked size */
+    uint64_t inputs, checkpoint, raw;
     TRY(copy_contents(catalog, copy, JOB_CONTENT_INPUTS, 0, 1, &inputs, &raw));
     TRY(copy_contents(
         catalog, copy, JOB_CONTENT_CHECKPOINT, number, number + 1, &checkpoint, &raw));

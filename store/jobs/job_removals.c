@@ -44,7 +44,7 @@ Error *job_removals_mark(Connection *catalog, const Job *job, bool whole) {
 typedef struct DoomedContent {
     int64_t id;
     uint64_t bytes_stored, output_bytes;
-    int64_t checkpoints; /* 1: it is one */
+    int64_t checkpoints; /* 1 if the content is a checkpoint */
 } DoomedContent;
 
 /* Reads a damaged size as 0: damaged rows are deleted, too, and fsck counts anew. */
@@ -105,7 +105,7 @@ Error *job_removals_step(Connection *catalog, int64_t job, uint64_t *inout_rows)
     TRY(read_removal(catalog, job, &found, &removal));
     if (!found || *inout_rows == 0) return NULL;
     TRY(delete_contents(catalog, &removal, inout_rows));
-    /* before the job's own row, which says whom they are given back to */
+    /* events and departures first: the job's row names the tenant to discharge */
     if (removal.whole)
         TRY(removal_steps_delete(catalog, STATEMENT_DELETE_SOME_EVENTS, job, inout_rows));
     if (removal.whole)

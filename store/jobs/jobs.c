@@ -158,12 +158,12 @@ static StatementId choose_list(TenantId tenant, JobState state) {
     return unfinished ? STATEMENT_LIST_UNFINISHED_JOBS : STATEMENT_LIST_JOBS;
 }
 
-/* A job whose row is damaged does not hide the others: nothing more is known of it than where it
- * stands, and it does not run. */
+/* A damaged row does not hide the other jobs. The list then has only the job's place and id, and
+ * the job does not run. */
 static Error *read_listed(const Query *query, Job *out) {
     Error *error = jobs_read_row(query, out);
     if (error_code(error) != ERROR_CORRUPT) return error;
-    error_free(error); /* whoever asks for the job alone is told */
+    error_free(error); /* jobs_get reports the damage */
     *out = (Job){.damaged = true,
         .state = JOB_STATE_HELD,
         .release = JOB_RELEASE_LOG,

@@ -40,7 +40,7 @@ Error *jobs_enter_state(Connection *catalog, Job *inout_job, JobState state, con
     job->state = state;
     int64_t begin = job->outputs_visible;
     if (!job_state_is_unfinished(state)) {
-        /* Nobody will replay them any more: they are what they are. */
+        /* The job has ended, so no replay will change its outputs: all of them become visible. */
         job->outputs_visible = job->output_count;
         job->finished = clock_real().calendar_s(clock_real().self);
     }
@@ -86,7 +86,7 @@ Error *jobs_set_progress(
     return jobs_write(catalog, &job);
 }
 
-/* Whoever still believes that it owns the job writes nothing of it. */
+/* Refuses writes of a node that no longer owns the job. */
 static Error *check_epoch(const Job *job, int64_t epoch) {
     char name[JOB_ID_TEXT_SIZE];
     if (job->epoch == epoch) return NULL;

@@ -19,7 +19,8 @@ Error *jobs_list_places(Store *store, JobState state, int64_t after,
         *out_count = count;
         if (!row) return NULL;
         TRY(query_i64(&query, 0, &out_places[count].row));
-        out_places[count].tenant = query_any_i64(&query, 1, 0); /* whoever reads the row is told */
+        /* reading the row reports a damaged tenant */
+        out_places[count].tenant = query_any_i64(&query, 1, 0);
     }
 }
 
@@ -89,7 +90,7 @@ Error *jobs_remove_damaged(Connection *catalog, TenantId tenant, JobId id) {
         FAIL(CONFLICT, "job %s is not damaged", name);
     }
     if (error_code(error) != ERROR_CORRUPT) return error;
-    error_free(error); /* what was asked for goes with it */
+    error_free(error); /* the damaged row is deleted */
     {
         Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DELETE_JOB);
         query_bind_i64(&query, 1, row);

@@ -8,8 +8,8 @@
 #include "store/jobs/stored_content_internal.h"
 #include "store/accounts/tenants_internal.h"
 
-/* The checkpoint's row once more, under a new number. Its chunks are safe from gc: the first row
- * refers to them in the same transaction. */
+/* Copies the checkpoint's row under a new number. gc keeps the chunks: the first row refers to them
+ * in the same transaction. */
 static Error *copy_checkpoint(Connection *catalog, Job *job, const JobCheckpoint *from) {
     StoredContent content = {.chunks = NULL};
     bool found;
@@ -49,7 +49,8 @@ Error *jobs_go_back(
     TRY(job_checkpoints_need(catalog, &job, checkpoint, &found));
     if (job.state != JOB_STATE_SUSPENDED)
         FAIL(CONFLICT, "cannot resume a job that is %s", job_state_info(job.state)->name);
-    if (found.number == job.checkpoint_last) return NULL; /* it would go on there anyway */
+    /* the job would continue from there without a copy */
+    if (found.number == job.checkpoint_last) return NULL;
     TRY(copy_checkpoint(catalog, &job, &found));
     char why[JOB_WHY_SIZE];
     TRY(job_checkpoints_drop_old(catalog, &job, keep, why)); /* the event tells of going back */

@@ -5,7 +5,7 @@
 #include "store/database/removal_steps.h"
 #include "store/accounts/tenants_internal.h"
 
-/* With all that refers to it: what is small at once, the rest in steps. */
+/* Deletes a job with all rows that refer to it: small ones at once, the rest in steps. */
 static Error *delete_job(Connection *catalog, const Job *job, uint64_t *inout_rows) {
     TRY(job_removals_mark(catalog, job, true));
     return job_removals_step(catalog, job->row, inout_rows);

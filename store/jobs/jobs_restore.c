@@ -26,7 +26,8 @@ static Error *check_restore(const JobRestore *restore) {
     return NULL;
 }
 
-/* A file that nobody vouched for gives its job once, too: under which name that was. */
+/* A file without a confirmation gives its job once, too. The error names the job that came from
+ * it. */
 static Error *check_given(Connection *catalog, TenantId tenant, const JobRestore *restore) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_BY_FILE);
     query_bind_i64(&query, 1, tenant);
@@ -43,15 +44,16 @@ static Error *check_given(Connection *catalog, TenantId tenant, const JobRestore
     FAIL(CONFLICT, "job %s is here already, as %s; a file gives its job once", name, given);
 }
 
-/* Whether a job that the tenant has no tombstone of may have its own id. The refusals are those of
- * ids that nobody has, unless somebody vouched for the tenant. */
+/* Decides about a job of which the tenant has no tombstone. Without a confirmation of another node,
+ * refusals are the same as for ids that do not exist. */
 static Error *check_unknown(Connection *catalog, TenantId tenant, const JobRestore *restore,
     bool is_taken, bool *out_keeps_id) {
     NodeNumbers home;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(restore->id, name);
     TRY(jobs_read_numbers(catalog, &home));
-    /* its tombstone would be here: the file is forged, or of a home that was set back */
+    /* this home would have a tombstone: the file is forged, or an old copy of the home is
+     * running */
     if (restore->id.node == home.node)
         FAIL(CONFLICT, "no job %s of this tenant went from this home", name);
     if (!restore->arrival) TRY(check_given(catalog, tenant, restore));
@@ -60,8 +62,8 @@ static Error *check_unknown(Connection *catalog, TenantId tenant, const JobResto
     return NULL;
 }
 
-/* Whether a job comes back under its own id: it went from here, and the file is not older than
- * that; or it is another home's. */
+/* Decides whether a job keeps its id: it left this home and the file is newer than that, or it is
+ * another home's job. */
 static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRestore *restore,
     bool *out_keeps_id, bool *out_tombstone, Job *out) {
     TenantId owner = tenant;
@@ -105,8 +107,8 @@ static Error *add_contents(Connection *catalog, const JobRestore *restore, Job *
     return tenants_charge(catalog, job->tenant, job->bytes_stored);
 }
 
-/* What is left of the job that went is its name and its events; the numbers of its checkpoints go
- * on. */
+/* Deletes everything of the departed job except its name, its events and the count of its
+ * checkpoints. */
 static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
     bool busy;
     TRY(job_removals_find(catalog, tombstone->row, &busy));
@@ -127,7 +129,7 @@ static Error *clear_tombstone(Connection *catalog, const Job *tombstone) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_DROP_CONTENTS);
     query_bind_i64(&query, 1, tombstone->row);
     TRY(query_run(&query));
-    /* whom it went to owned it: else it would not come from anywhere */
+    /* the departure is confirmed: the job comes back, so the other node did own it */
     Query OWN_QUERY(settle) = query_start(catalog, STATEMENT_SETTLE_DEPARTURE);
     query_bind_i64(&settle, 1, tombstone->row);
     query_bind_i64(&settle, 2, tombstone->epoch);

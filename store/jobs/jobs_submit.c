@@ -126,7 +126,8 @@ static Error *write_row(Connection *catalog, StatementId statement, const Job *j
     return query_run(&query);
 }
 
-/* What a new job will bring along, sooner or later. */
+/* Checks the quotas on resting jobs and on checkpoints: the job may rest and will have checkpoints.
+ */
 static Error *check_place(Connection *catalog, TenantId tenant) {
     TRY(tenants_check_resting(catalog, tenant));
     return tenants_check_checkpoints(catalog, tenant);
@@ -181,7 +182,7 @@ Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSubmission *su
     if (out_created) *out_created = !found;
     if (found) return NULL;
     TRY(jobs_take_id(catalog, &job.row, &job.id));
-    /* The first event is counted in the row as it is inserted. */
+    /* The row is inserted with the count of its first event. */
     job.event_count = 1;
     job.bytes_stored = submission->inputs->bytes_stored + ROW_COST_JOB;
     TRY(jobs_insert_new(catalog, &job, submission));

@@ -132,7 +132,8 @@ static Error *claim(Connection *catalog, void *context) {
     if (bound && digest_equal(&binding, request->binding)) return NULL;
     identity->is_copy = bound;
     TRY(has_named_jobs(catalog, &named));
-    /* a home may have been copied before anybody claimed it: nothing has the number yet */
+    /* an unclaimed home may be a copy; no job carries its number yet, so the home takes a new
+     * one */
     if (!bound && !named) TRY(make_node(&identity->node));
     if (bound) {
         TRY(make_node(&identity->node));

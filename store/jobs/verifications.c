@@ -219,7 +219,7 @@ static Error *record(Connection *catalog, Job *job, const Verification *judged) 
     return jobs_write(catalog, job);
 }
 
-/* What has gone elsewhere keeps its tombstone. */
+/* A replay that moved to another node keeps its tombstone. */
 static Error *remove_replay(Connection *catalog, const Job *replay) {
     if (job_state_info(replay->state)->class_ != JOB_STATE_CLASS_TOMBSTONE)
         return jobs_remove(catalog, replay->tenant, replay->id);
@@ -231,7 +231,7 @@ static Error *remove_replay(Connection *catalog, const Job *replay) {
 Error *verifications_end(Connection *catalog, TenantId tenant, const Verification *judged) {
     Verification now = {0};
     TRY(jobs_read(catalog, tenant, judged->replay.id, &now.replay));
-    TRY(read_row(catalog, &now)); /* nobody has ended it meanwhile */
+    TRY(read_row(catalog, &now)); /* fails if another thread has ended the verification */
     if (job_state_is_unfinished(now.replay.state) || judged->state == VERIFICATION_RUNNING)
         FAIL(CONFLICT, "a verification whose replay is %s", job_state_info(now.replay.state)->name);
     if (now.has_job) {

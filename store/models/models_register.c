@@ -11,7 +11,7 @@
 #include "store/accounts/tenants_internal.h"
 #include "store/database/transaction.h"
 
-/* What is worked out before the transaction. */
+/* Values that are computed before the transaction. */
 typedef struct Registration {
     TenantId tenant;
     const char *name;

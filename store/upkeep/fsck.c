@@ -38,9 +38,8 @@ static Error *note_text(Fsck *fsck, DatabaseKind kind, const char *text) {
                                database_infos[kind].file, TEXT_SHOWN_MAX, text));
 }
 
-/* SQLite's own check answers one row "ok", or a row for each thing that it found. On a read-only
- * connection it passes over CHECK constraints; whatever they hold the store checks itself when it
- * reads. */
+/* SQLite's check returns one row "ok", or a row for each problem. On a read-only connection it
+ * skips CHECK constraints; the store checks these values when it reads them. */
 static Error *check_integrity(Fsck *fsck, DatabaseKind kind) {
     OWN(Connection, reader) = NULL;
     TRY(store_borrow_reader(fsck->store, kind, &reader));
@@ -83,7 +82,7 @@ static Error *check_foreign_keys(Fsck *fsck) {
     }
 }
 
-/* "resnet@3 (executable 01ab…)": what people know it by. */
+/* "resnet@3 (executable 01ab…)": the name that people know. */
 static Error *name_executable(
     Fsck *fsck, int64_t id, const Digest *identity, char out[NAME_TEXT_SIZE]) {
     char digest[DIGEST_TEXT_SIZE], model[MODEL_NAME_SIZE];
@@ -132,7 +131,7 @@ static Error *check_executable(Fsck *fsck, TenantId tenant, const Digest *identi
     OWN(StoredExecutable, executable) = NULL;
     Error *error = stored_executable_open(fsck->store, tenant, identity, &executable);
     if (error_code(error) == ERROR_NOT_FOUND) {
-        error_free(error); /* removed meanwhile */
+        error_free(error); /* removed during the check */
         return NULL;
     }
     fsck->result->executables++;

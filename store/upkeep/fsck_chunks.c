@@ -14,13 +14,13 @@ typedef struct CheckedChunk {
     int64_t id;
     ChunkRef ref;
     uint64_t stored_size;
-    Error *error; /* what is wrong with it */
+    Error *error; /* the chunk's fault, or NULL */
 } CheckedChunk;
 
 typedef struct Batch {
     CheckedChunk chunks[BATCH_CHUNKS];
     size_t count;
-    TenantId last_tenant; /* where the list goes on */
+    TenantId last_tenant; /* the last row of the list so far */
     Digest last_hash;
 } Batch;
 
@@ -75,8 +75,9 @@ Error *fsck_repair_chunk(Fsck *fsck, TenantId tenant, const ChunkRef *ref, bool 
     Error *error = fetch_from(fsck->options->repair_from, ref, &stored);
     if (error_code(error) == ERROR_OUT_OF_MEMORY) return error;
     if (error) {
-        error_free(error); /* the other copy does not have it, or not whole: what is wrong here
-                              stays the news */
+        /* the other copy lacks the chunk or is damaged, too: the error of the chunk here is
+         * reported */
+        error_free(error);
         return NULL;
     }
     error = replace(fsck->store, tenant, ref, &stored);
@@ -147,7 +148,7 @@ static Error *read_list(Connection *reader, Batch *batch) {
     }
 }
 
-/* A row that gc deleted meanwhile, or whose index entry points nowhere, is NOT_FOUND. */
+/* NOT_FOUND: gc deleted the row, or the index entry points nowhere. */
 static Error *read_sizes(Connection *reader, CheckedChunk *chunk) {
     Query OWN_QUERY(query) = query_start(reader, STATEMENT_READ_CHUNK_SIZES);
     query_bind_i64(&query, 1, chunk->id);

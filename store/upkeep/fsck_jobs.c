@@ -12,7 +12,7 @@ enum { NAME_TEXT_SIZE = TENANT_NAME_SIZE + 48 };
 /* Where the check stands in the order of ids. */
 typedef struct CheckedContent {
     int64_t id;
-    int64_t job; /* its row */
+    int64_t job; /* the job's row */
     int64_t kind;
     int64_t sequence;
     TenantId tenant;
@@ -49,7 +49,7 @@ static void name_content(const CheckedContent *content, char out[NAME_TEXT_SIZE]
 
 static Error *read_content(Fsck *fsck, const CheckedContent *checked, StoredContent *content) {
     OWN(Connection, reader) = NULL;
-    bool found; /* not: the job was removed meanwhile */
+    bool found; /* false: the job was removed during the check */
     if (!has_known_kind(checked))
         FAIL(CORRUPT, "catalog.db: kind %lld is none", (long long)checked->kind);
     TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &reader));
@@ -122,7 +122,7 @@ static Error *read_miscounted_tenant(Query *query, bool *out_found, char out[NAM
     return NULL;
 }
 
-/* What is counted in a row is what the rows that it counts say. */
+/* Checks that the counts in a row equal the counts of the rows that they describe. */
 static Error *check_counts(Fsck *fsck, StatementId statement,
     Error *(*read)(Query *query, bool *out_found, char out[NAME_TEXT_SIZE])) {
     OWN(Connection, reader) = NULL;

@@ -75,7 +75,7 @@ static Error *check_job(Fsck *fsck, int64_t row) {
     char name[JOB_ID_TEXT_SIZE];
     Error *error = jobs_get_at(fsck->store, row, &job);
     if (error_code(error) == ERROR_NOT_FOUND) {
-        error_free(error); /* removed meanwhile */
+        error_free(error); /* removed during the check */
         return NULL;
     }
     const bool read = !error;
@@ -142,7 +142,8 @@ static Error *list_damaged(
     return damaged_migrations_list(catalog, kind, 0, rows, out_count);
 }
 
-/* The first DAMAGED_ROWS_MAX of each kind; whoever repairs them sees the others next time. */
+/* Reports the first DAMAGED_ROWS_MAX rows of each kind; the next fsck, after a repair, shows
+ * more. */
 static Error *check_damaged(Fsck *fsck) {
     DamagedRow rows[DAMAGED_ROWS_MAX];
     for (int kind = 0; kind < DAMAGED_KIND_COUNT; kind++) {

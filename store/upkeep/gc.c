@@ -107,9 +107,9 @@ static Error *read_batch(Connection *chunks, Sweep *sweep) {
     return NULL;
 }
 
-/* From the look at the pins to the commit nobody looks for chunks. An upload that closed before has
- * committed what it registered, and the catalog is asked only now; one that is open has its pins;
- * one that comes later asks for its chunks after the commit, and does not find the deleted ones. */
+/* No upload looks for chunks between the check of the pins and the commit. An upload that closed
+ * before has committed its rows, and the catalog is read only now. An open upload has its pins. A
+ * later upload looks for its chunks after the commit, and does not find the deleted ones. */
 static Error *sweep_alone(Store *store, Connection *catalog, Sweep *sweep, GcResult *result) {
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));

@@ -31,10 +31,10 @@ struct CachedWeights {
 };
 
 typedef struct Entry {
-    WeightKey key;  /* its size 0 until it was looked for */
+    WeightKey key;  /* size 0 until the file is looked for */
     uint64_t bytes; /* of the file */
     int64_t used;   /* greater: more recently */
-    int64_t marked; /* the same as the file says */
+    int64_t marked; /* the same time as in the file */
     CachedWeights *weights;
 } Entry;
 
@@ -42,7 +42,7 @@ struct WeightCache {
     char *path;
     int folder;
     uint64_t bytes_max;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     Entry *entries;
     size_t count, capacity;
     uint64_t bytes;
@@ -126,7 +126,7 @@ static Entry *find_oldest(WeightCache *cache) {
     return oldest;
 }
 
-/* False: what is in use leaves no room. */
+/* False: the entries in use leave no room. */
 static bool make_room(WeightCache *cache, uint64_t bytes) {
     Entry *oldest;
     if (bytes > cache->bytes_max) return false;
@@ -144,7 +144,8 @@ static Error *fail_io(const WeightCache *cache, const char *what) {
     FAIL(IO, "%s %s: %s", what, cache->path, strerror(errno));
 }
 
-/* Recency lives in the files' access times: their changes tell whether they were replaced. */
+/* The access time of a file holds the time of its last use; its modification time tells
+ * whether it was replaced. */
 static int64_t time_of(const struct stat *status) {
     return (int64_t)clock_timespec_ns(status->st_atim);
 }
@@ -155,7 +156,7 @@ static Error *take_file(void *context, const char *name) {
     struct stat status;
     if (fstatat(cache->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return NULL;
     bool ours = S_ISREG(status.st_mode) && weight_file_parse_name(name, &key);
-    if (!ours) { /* a folder stays: it is nothing that we made */
+    if (!ours) { /* unlinkat leaves a folder alone, which the cache never makes */
         (void)unlinkat(cache->folder, name, 0);
         return NULL;
     }
@@ -209,7 +210,7 @@ static bool is_same_time(struct timespec a, struct timespec b) {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Whether what stands under the name is still what is mapped. */
+/* True when the file of that name is still the mapped one. */
 static bool is_unchanged(const WeightCache *cache, const char *name, const CachedWeights *weights) {
     struct stat status;
     if (cached_weights_is_damaged(weights)) return false;
@@ -250,8 +251,8 @@ static Error *open_weights(WeightCache *cache, const char *name, Entry *entry) {
     return error;
 }
 
-/* Also in the file, for the next process, unless that was done a moment ago: it costs a third of a
- * millisecond. The system's own idea of now moves in steps of milliseconds. */
+/* Also notes the use in the file, for the next process, unless that happened a moment ago: it costs
+ * a third of a millisecond. The system's clock for files moves in steps of milliseconds. */
 static void mark_used(WeightCache *cache, const char *name, Entry *entry) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -278,7 +279,7 @@ static CachedWeights *find_locked(WeightCache *cache, const WeightKey *key) {
     Error *error = NULL;
     if (!entry->weights) error = open_weights(cache, name, entry);
     ErrorCode code = error_code(error);
-    error_free(error); /* it is not there, and is made anew */
+    error_free(error); /* the caller packs the weights again */
     if (code == ERROR_CORRUPT || code == ERROR_UNSUPPORTED) {
         cache->counts.damaged++;
         remove_entry(cache, entry);

@@ -170,7 +170,7 @@ Error *weight_file_open(int descriptor, const WeightKey *key, WeightFile *out_fi
     OWN(MappedFile, mapped) = NULL;
     TRY(error_recode(check_size(key->size), ERROR_CORRUPT));
     Error *error = mapped_file_open(descriptor, weight_file_size(key), &mapped);
-    if (error_code(error) == ERROR_INVALID) /* too short: damaged, whatever made it so */
+    if (error_code(error) == ERROR_INVALID) /* the file is too short, so it is damaged */
         error = error_recode(error, ERROR_CORRUPT);
     TRY(error);
     const uint8_t *bytes = mapped_file_data(mapped);

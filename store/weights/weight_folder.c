@@ -45,7 +45,7 @@ typedef struct Walk {
     uint64_t files, removed;
 } Walk;
 
-/* Nothing where there is no cache. */
+/* Calls visit for each file of the cache, if the cache exists. */
 static Error *walk(Walk *self, Error *(*visit)(void *context, const char *name)) {
     char *path;
     TRY(home_path(self->store->path, WEIGHT_FOLDER, &path));
@@ -85,7 +85,7 @@ static Error *remove_unwanted(void *context, const char *name) {
     Walk *self = context;
     WeightKey key;
     if (!weight_file_parse_name(name, &key)) return NULL; /* being written */
-    /* one that came meanwhile was not asked for */
+    /* a file that appeared during the sweep was not compared with the catalog */
     if (!digest_set_find(&self->wanted, &key.executable)) return NULL;
     if (digest_set_find(&self->stored, &key.executable)) return NULL;
     if (unlinkat(self->folder, name, 0) == 0) self->removed++;
@@ -130,7 +130,7 @@ static Error *check_one(void *context, const char *name) {
     (void)close(descriptor);
     self->files++;
     if (error && unlinkat(self->folder, name, 0) == 0) self->removed++;
-    error_free(error); /* a cache: what is damaged is no loss */
+    error_free(error); /* damaged files of a cache are deleted without an error */
     return NULL;
 }
 

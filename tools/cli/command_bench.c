@@ -22,7 +22,7 @@ const CommandOption command_bench_options[] = {
 
 enum { WARM_UP_RUNS = 2, REPEAT_MAX = 1000000, EXECUTIONS_MAX = 64 };
 
-/* What is measured. */
+/* The measurement that all lanes share. */
 typedef struct Bench {
     const CommandContext *context;
     RunMachine *machine;
@@ -30,14 +30,14 @@ typedef struct Bench {
     int64_t threads, repeat, executions; /* as given */
     double seconds;                      /* from the common start to the last end */
     double *each;                        /* seconds of every run, executions × repeat of them */
-    pthread_mutex_t mutex;               /* guards what follows */
+    pthread_mutex_t mutex;               /* guards the members below */
     pthread_cond_t changed;
     int64_t ready; /* lanes that have warmed up */
     bool started;
 } Bench;
 
-/* One run after the other, on a thread of its own. What it uses is made there, too: objects of two
- * lanes in one cache line would make them wait for each other. */
+/* Runs one execution after the other on a thread of its own. The thread makes all objects that it
+ * uses: objects of two lanes in one cache line would slow each other down. */
 typedef struct Lane {
     Bench *bench;
     ExecutionOptions options; /* with reserves of its own */

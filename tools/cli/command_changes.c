@@ -156,7 +156,7 @@ Error *command_checkpoint(CommandContext *context) {
     return command_print_json(object);
 }
 
-/* Nobody who knows said that the job is this tenant's. */
+/* Warns when the job got a new id because no node confirmed that the old one is this tenant's. */
 static void tell_new_name(const CommandContext *context, json_object *job) {
     const char *was = remote_text(job, "was");
     if (!*was || context->json || context->quiet) return;

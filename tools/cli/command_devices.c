@@ -66,7 +66,7 @@ static Error *print_kernels(const CommandContext *context, const char *spec) {
     return NULL;
 }
 
-/* Every device of a kind; its kernels once: all have the same. */
+/* Prints every device of a kind; kernels once, since all devices of a kind have the same. */
 static Error *print_kind(const CommandContext *context, const char *kind, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         char spec[DEVICE_NAME_MAX];

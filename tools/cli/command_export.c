@@ -18,7 +18,7 @@ static Error *export_here(
     return model_version_json(&version, out_version);
 }
 
-/* That version, whatever is the newest by now. */
+/* Fetches the version that was shown, even if a newer one exists by now. */
 static Error *fetch_version(
     HttpClient *client, json_object *version, const char *path, uint64_t *out_bytes) {
     char reference[MODEL_REFERENCE_SIZE];

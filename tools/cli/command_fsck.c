@@ -40,7 +40,7 @@ static void print_found(json_object *found) {
 
 enum { ERRORS_SAID_MAX = 10 };
 
-/* Whoever only keeps what a script says when it ends with 1 has it, too. */
+/* Repeats the errors on standard error, for scripts that keep only that. */
 static void say_found(json_object *found, int64_t count) {
     json_object *errors = remote_field(found, "errors");
     size_t told =

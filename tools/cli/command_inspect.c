@@ -57,7 +57,7 @@ static const char *owner_name(const JobFile *job, const char *release) {
     return "unknown";
 }
 
-/* What a job's file says beside its execution. */
+/* The fields of a job's file other than the execution's. */
 static json_object *job_json(const JobFile *job) {
     char id[JOB_ID_TEXT_SIZE];
     json_object *object = json_object_new_object();

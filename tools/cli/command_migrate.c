@@ -67,7 +67,7 @@ static void print_migration(json_object *status) {
         remote_real(status, "seconds"), remote_real(status, "downtime_ms"));
 }
 
-/* The job goes on where it was. */
+/* The job continues on the source node. */
 static Error *fail_aborted(json_object *owned_status) {
     char text[512];
     (void)snprintf(text, sizeof text, "job %s did not migrate to %s: %s",

@@ -99,7 +99,7 @@ static Error *post(const NodeAddition *addition, json_object **out, char out_sho
     if (!error) return remote_parse(text_builder_get(&reply.text), out);
     if (error_code(error) != ERROR_CONFLICT) return error;
     Error *unread = remote_parse(text_builder_get(&reply.text), &refusal);
-    error_free(unread); /* the refusal itself says what is wrong */
+    error_free(unread); /* without a readable body, the refusal itself is the error */
     if (unread) return error;
     (void)snprintf(out_shown, 128, "%s", remote_text(refusal, "fingerprint"));
     json_object_put(refusal);
@@ -119,7 +119,7 @@ static Error *add(const CommandContext *context, HttpClient *client) {
     if (error && *shown) {
         if (!is_trusted(context->arguments[2], shown))
             return error_wrap(error, "the key is not trusted yet (--fingerprint)");
-        error_free(error); /* it is trusted now */
+        error_free(error); /* the user trusts the key now */
         (void)snprintf(addition.key, sizeof addition.key, "%s", shown);
         error = post(&addition, &node, shown);
     }

@@ -57,8 +57,8 @@ static Error *describe(const ModelVersion *version, const Executable *executable
     return NULL;
 }
 
-/* As a daemon does. A model that cannot be prepared here is registered all the same: its
- * first run says what is missing, if something is. */
+/* Prepares the model as a daemon does. A failure does not stop the registration: the first run
+ * reports a missing part. */
 static void prepare(
     const CommandContext *context, const ModelAccess *access, Executable *executable) {
     if (command_flag(context, "no-prepare")) return;
@@ -68,8 +68,8 @@ static void prepare(
     error_free(error);
 }
 
-/* Compiles a model below float32 and says what that costs, before anything is stored: here also for
- * a daemon, whose compiler makes the same executable of the same file. */
+/* Compiles a model below float32 and measures the loss before anything is stored. Also done here
+ * for a daemon, whose compiler makes the same executable from the same file. */
 static Error *compile_lower(const CommandContext *context, const ModelFileOptions *options,
     Executable **out_executable, json_object **out) {
     const char *path = context->arguments[1];
@@ -88,7 +88,7 @@ static Error *compile_lower(const CommandContext *context, const ModelFileOption
     return NULL;
 }
 
-/* lower: what was compiled already, or NULL. */
+/* lower: the executable if it was compiled already, or NULL. */
 static Error *register_here(const CommandContext *context, const char *format,
     const ModelFileOptions *options, const Executable *lower, json_object **out) {
     uint64_t start_ns = clock_now_ns(clock_real());

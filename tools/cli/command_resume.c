@@ -22,7 +22,7 @@ static Error *open_with_file(const CommandContext *context, ModelAccess *access,
     return run_machine_open(context, access->pool, TAKE(executable), out_machine);
 }
 
-/* job: NULL, or what may bring the executable along. */
+/* job: a job file, which may contain the executable, or NULL. */
 static Error *open_machine(const CommandContext *context, ModelAccess *access, const RunJob *job,
     const Digest *identity, RunMachine *out_machine) {
     char text[DIGEST_TEXT_SIZE];
@@ -72,7 +72,7 @@ static Error *resume_here(CommandContext *context, const char *path) {
     return resume_from(context, path, container, is_job ? &job : NULL);
 }
 
-/* An argument with a / or ending in .lvc is a file, else a job. */
+/* An argument with a / or ending in .lvc is a file, any other one a job. */
 Error *command_resume(CommandContext *context) {
     const char *what = context->arguments[0];
     OWN(HttpClient, client) = NULL;

@@ -50,7 +50,7 @@ static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
     return NULL;
 }
 
-/* Each job's line stands by itself; the last one says what happened. */
+/* Prints a line for each job that still runs, then the line that explains the end. */
 static void end_by_force(size_t left, const char *words) {
     while (*words) {
         const size_t length = strcspn(words, "\n");

@@ -18,7 +18,7 @@ const CommandOption command_simulate_options[] = {
     {0},
 };
 
-/* What one run or replay gave. */
+/* The result of one run or replay. */
 typedef struct Answer {
     SimulationResult result;
     Checker *checker; /* NULL: a replay */
@@ -74,9 +74,8 @@ static Error *replay(const char *path, Answer *answer) {
     TRY(file_read(path, LOG_SIZE_MAX, &data, &size));
     Error *error = simulation_replay(data, size, &answer->result);
     memory_unmap(data, size);
-    /* an event that makes no sense, or another decision: the replay failed, whatever the policy
-     * says
-     */
+    /* an invalid event or another decision means that the replay failed, whatever code the policy
+     * returns */
     ErrorCode code = error_code(error);
     if (code == ERROR_CONFLICT || code == ERROR_NOT_FOUND || code == ERROR_INVALID)
         error = error_recode(error, ERROR_FAILED);

@@ -106,7 +106,7 @@ static Error *wait_for(CommandContext *context, HttpClient *client, json_object 
     return NULL;
 }
 
-/* Of a job that is taken in all the same. */
+/* Warns of a deadline that cannot be promised; the job is admitted nevertheless. */
 static void warn_of_deadline(json_object *job) {
     json_object *feasible = remote_field(job, "feasible");
     char end[32];

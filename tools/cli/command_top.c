@@ -38,7 +38,7 @@ static void print_top(json_object *top) {
     (void)fflush(stdout);
 }
 
-/* Until SIGINT ends it, or nobody reads. */
+/* Prints until SIGINT arrives or the output is closed. */
 Error *command_top(CommandContext *context) {
     static const struct timespec second = {.tv_sec = 1};
     OWN(HttpClient, client) = NULL;

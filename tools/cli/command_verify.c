@@ -50,7 +50,7 @@ static Error *begin(CommandContext *context, HttpClient *client, json_object **o
     return post(client, context->arguments[0], "verify", body, out);
 }
 
-/* In the place of what was known. */
+/* Replaces *inout_found by the present state. */
 static Error *look(HttpClient *client, const char *replay, json_object **inout_found) {
     json_object *found;
     TRY(post(client, replay, "verification", NULL, &found));
@@ -59,11 +59,12 @@ static Error *look(HttpClient *client, const char *replay, json_object **inout_f
     return NULL;
 }
 
-/* Nobody is to be left behind that nobody waits for. */
+/* Cancels the replay, so that it does not run on without a reader. */
 static Error *give_up(HttpClient *client, const char *replay, json_object **inout_found) {
     OWN_JSON(answer) = NULL;
-    error_free(post(client, replay, "cancel", NULL, &answer)); /* it may have ended */
-    error_free(look(client, replay, inout_found)); /* else the daemon sees to it in a minute */
+    error_free(post(client, replay, "cancel", NULL, &answer)); /* fails if the replay has ended */
+    /* on failure the daemon removes the replay within a minute */
+    error_free(look(client, replay, inout_found));
     FAIL(INTERRUPTED, "stopped by a signal; the replay is cancelled");
 }
 

@@ -23,7 +23,7 @@ void job_inputs_deinit(JobInputs *inputs) {
     inputs->temporary = false;
 }
 
-/* NAME=FOLDER: what stands behind the equals sign, else NULL. */
+/* Returns the folder of NAME=FOLDER, or NULL if the option names no folder. */
 static const char *folder_of(const char *option) {
     struct stat status;
     const char *equals = strchr(option, '=');
@@ -127,7 +127,7 @@ static Error *add_folder(
     TRY(named_array_init(&all, name, files.items[0].dtype, &shape));
     uint64_t at = 0;
     for (size_t i = 0; i < files.count; i++) {
-        /* elements of less than a byte are packed by array: what does not fit is refused here */
+        /* elements of less than a byte are packed array by array, so the sizes may not add up */
         if (files.items[i].size > all.size - at) {
             named_array_deinit(&all);
             FAIL(UNSUPPORTED, "%s: such elements cannot be joined", files.items[i].name);

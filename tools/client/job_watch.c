@@ -127,7 +127,7 @@ static Error *read_job(const JobWatch *watch, json_object **out) {
     return remote_ask(watch->client, HTTP_METHOD_GET, &path, NULL, out);
 }
 
-/* Whether it still is as the last line said: what is told first happened long ago. */
+/* Asks for the present state: the first lines of a watch tell of changes long ago. */
 static Error *check_suspended(JobWatch *watch) {
     OWN_JSON(job) = NULL;
     TRY(read_job(watch, &job));
@@ -144,7 +144,7 @@ static Error *find_why(JobWatch *watch) {
     return NULL;
 }
 
-/* ---- a job that went to another node: its node here is asked now and then ---- */
+/* ---- a job that moved to another node: this node is asked for its progress now and then ---- */
 
 /* A line when something is new. */
 static Error *tell_moved(JobWatch *watch, json_object *job, int64_t outputs) {

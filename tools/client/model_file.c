@@ -55,9 +55,9 @@ static bool holds(const char *folder, const char *path) {
     return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
 }
 
-/* The smallest folder that has both the folder which the caller names and the file to which the
- * name leads, where that is not too far up to be one thing: at most TREE_LEVELS_MAX above, not the
- * root or one of its folders, not the caller's home. Else the named folder itself. */
+/* Finds the smallest folder that contains both the folder that the caller named and the file to
+ * which the name leads. The folder may be at most TREE_LEVELS_MAX levels up, and not the root, a
+ * folder of the root or the caller's home. Otherwise the result is the named folder. */
 static void find_tree(const char *folder, const char *file, char out[PATH_MAX]) {
     const char *home = getenv("HOME");
     char common[PATH_MAX];

@@ -118,7 +118,7 @@ static Error *get(
     return http_client_call(client, &call, reply);
 }
 
-/* The answers behind the first one, each in a file of its own for as long as it is read. */
+/* Fetches the answers behind the first one, each into a temporary file. */
 static Error *get_rest(HttpClient *client, const char *job, int64_t outputs, const char *path,
     Pieces *pieces, HttpClientReply *reply) {
     TextBuilder OWN_TEXT(piece) = {0};

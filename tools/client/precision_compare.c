@@ -45,7 +45,7 @@ bool precision_compare(const NamedArray *expected, const NamedArray *got, Precis
     *out = (PrecisionErrors){.whole = !dtype_is_float(got->dtype), .equal = 1};
     for (int64_t i = 0; i < count; i++) {
         const double wanted = element(expected, i), delta = difference(element(got, i), wanted);
-        /* what is not a number stays one */
+        /* a NaN stays */
         out->max_abs = delta > out->max_abs || isnan(delta) ? delta : out->max_abs;
         error += delta * delta;
         size += wanted * wanted;

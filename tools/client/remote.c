@@ -35,7 +35,7 @@ Error *remote_find(const CommandContext *context, HttpClient **out_client) {
     if (server && *server) return open_client(context, server, out_client);
     if (!context->home) {
         Error *error = store_default_home(&default_home);
-        error_free(error); /* no home, no daemon; who needs one says so */
+        error_free(error); /* without a home there is no daemon; verbs that need one report that */
         if (error) return NULL;
     }
     const char *home = context->home ? context->home : default_home;

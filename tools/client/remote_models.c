@@ -9,7 +9,8 @@
 #include "store/models/model_reference.h"
 #include "tools/client/model_print.h"
 
-/* /v1/models/NAME[/VERSION]. newest: what stands for the newest version; NULL: nothing. */
+/* Writes /v1/models/NAME[/VERSION]. newest: the word for the newest version, or NULL to leave it
+ * out. */
 static Error *write_path(const char *reference, const char *newest, TextBuilder *path) {
     ModelReference parsed;
     TRY(model_reference_parse(reference, &parsed));

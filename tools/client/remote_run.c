@@ -61,7 +61,8 @@ static Error *post(HttpClient *client, const char *job, const char *what) {
     return remote_ask(client, HTTP_METHOD_POST, &path, NULL, &answer);
 }
 
-/* A signal of ours becomes a change of the job. *out_over: nothing is left to wait for. */
+/* Turns a signal to this process into a change of the job. *out_over: there is nothing to wait
+ * for. */
 static Error *pass_signal(
     const CommandContext *context, JobWatch *watch, RunSignal signal, bool *out_over) {
     *out_over = false;
@@ -102,7 +103,8 @@ static void forget(HttpClient *client, const char *id) {
     TextBuilder OWN_TEXT(path) = {0};
     OWN_JSON(answer) = NULL;
     job_watch_path(&path, id, NULL);
-    error_free(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &answer)); /* it expires then */
+    /* on failure the job expires later */
+    error_free(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &answer));
 }
 
 static Error *print_answer(
@@ -132,7 +134,7 @@ static Error *print_answer(
     return command_print_json(object);
 }
 
-/* Follows the job that was just made, fetches what it leaves, and forgets it. */
+/* Follows the new job, fetches its outputs or checkpoint, and forgets the job. */
 static Error *finish(CommandContext *context, HttpClient *client, const char *id) {
     OWN_JSON(job) = NULL;
     HttpClientReply OWN_REPLY(reply) = {0};

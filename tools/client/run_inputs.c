@@ -12,7 +12,7 @@
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
 
-/* function: what the arrays are for; NULL: not known here. */
+/* function: the function that the arrays are inputs of, or NULL if it is unknown here. */
 typedef Error *FileReader(
     const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list);
 
@@ -30,7 +30,7 @@ static Error *append(ArrayList *list, ArrayList *more) {
     return NULL;
 }
 
-/* What this process could have at best. */
+/* Upper bound on the memory of this process. */
 static uint64_t memory_max(void) {
     struct rlimit limit;
     const uint64_t machine = memory_machine_bytes();
@@ -39,7 +39,7 @@ static uint64_t memory_max(void) {
     return bytes;
 }
 
-/* A small file may unpack to much: what does not fit the function is refused before. */
+/* A small file may unpack to many bytes: arrays that do not fit the function are refused before. */
 static Error *read_npz(
     const uint8_t *data, size_t size, const char *name, const Function *function, ArrayList *list) {
     NpzFile OWN_NPZ(file) = {0};

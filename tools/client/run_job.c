@@ -83,7 +83,7 @@ static Error *copy_chunks(const RunJob *job, WorkerPool *pool, ChunkSink sink) {
     return container_copy_chunks(model, pool, CHUNK_VERIFY_SHA256, sink);
 }
 
-/* Its inputs are used: they are in the execution. */
+/* The file has no inputs: the execution has them. */
 static Error *write_manifest(const RunJob *job, const Container *execution, ByteWriter *out) {
     ArrayBundle OWN_BUNDLE(none) = {0};
     const ArrayList nothing = {0};

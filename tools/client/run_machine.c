@@ -38,7 +38,7 @@ static void close_devices(RunMachine *machine) {
     machine->device = machine->host = NULL;
 }
 
-/* With --json, what is on standard error is JSON. */
+/* quiet with --json, whose standard error is JSON */
 static void warn(void *context, const char *text) {
     const RunMachine *machine = context;
     if (!machine->quiet) (void)fprintf(stderr, "layover: %s\n", text);
@@ -129,14 +129,14 @@ Error *run_machine_open_stored(const CommandContext *context, const ModelAccess 
 Error *run_machine_prepare(const ModelAccess *access, Executable *executable) {
     OWN(WeightCache, weights) = NULL;
     OWN(Device, host) = NULL;
-    OWN(Residency, residency) = NULL; /* goes before what it lies in */
+    OWN(Residency, residency) = NULL; /* released before the device that holds its memory */
     bool kept;
     TRY(weight_cache_open(store_home(access->store), 0, &weights));
     const WeightImages images = cached_images(weights);
     const ResidencySource source = {.images = &images};
     TRY(device_open("cpu", &host));
     TRY(residency_create_from(executable, host, host, access->pool, &source, &residency));
-    if (residency->image) return NULL; /* it was there */
+    if (residency->image) return NULL; /* the cache had the image */
     return residency_image_keep(residency, &images, access->pool, &kept);
 }
 

@@ -37,7 +37,7 @@ static Error *find_row(
     return NULL;
 }
 
-/* Nothing of a view is read or written; of an append, only the piece. */
+/* A view reads and writes nothing; an append reads and writes only the piece. */
 static OperatorCost cost_of(const InstrumentCall *call) {
     const InstrumentKernel *kernel = call->kernel;
     TensorSpec outputs[PLAN_OUTPUTS_MAX];
@@ -96,8 +96,8 @@ static int compare(const void *a, const void *b) {
 
 /* ---- limits ---- */
 
-/* Of the processor that cpu and sim compute on. Zeros for other devices, whose limits nobody
- * measures, and where it could not be done: the table is then without shares of them. */
+/* Measures the limits of the processor, on which cpu and sim compute. All 0 for other devices and
+ * after a failure; the table then has no shares of the limits. */
 static void find_limits(const RunProfile *profile, CpuLimits *out) {
     const MemoryPool *pool = execution_get_pool(profile->execution, SLOT_DEVICE);
     const char *kind = memory_pool_get_device(pool)->class_->kind;

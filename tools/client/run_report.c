@@ -16,7 +16,7 @@ typedef struct RunOutcome {
     uint64_t checkpoint_bytes;
 } RunOutcome;
 
-/* Not only when what it is for has been computed. */
+/* Checks before the run whether the file can be written. */
 static Error *check_writable(const CommandContext *context, const char *option) {
     OWN(FileOutput, probe) = NULL;
     const char *path = command_option(context, option);

@@ -25,8 +25,8 @@ enum { ARCHITECTURE = (int)AUDIT_ARCH_AARCH64, FOREIGN_CALLS = 0x40000000 /* bey
 #error "which system calls this machine has is not known here"
 #endif
 
-/* What compiling needs: reading and writing files, memory, threads, time. Everything else answers
- * EPERM, so that a library which merely asks goes on. */
+/* The system calls that compiling needs: files, memory, threads, time. Every other call returns
+ * EPERM, so that a library that only probes a call continues. */
 static const uint16_t allowed_calls[] = {
     __NR_read,
     __NR_write,
@@ -120,7 +120,7 @@ static void load(Program *program, size_t offset) {
     add(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* A step that answers where the loaded word is value, and goes on where it is not. */
+/* Answers if the loaded word equals value, otherwise continues with the next step. */
 static void answer_at(Program *program, uint32_t value, uint32_t what) {
     add(program, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
     answer(program, what);

@@ -105,7 +105,7 @@ static Error *make_table(const char *spec, TextBuilder *out_table) {
     return text_builder_check(out_table);
 }
 
-/* One table for the devices that are always there; it is an error if they do not agree. */
+/* Prints one table for cpu, its portable kernels and sim. Errors: INTERNAL the three differ. */
 static Error *print_types(void) {
     TextBuilder OWN_TEXT(cpu) = {0};
     TextBuilder OWN_TEXT(portable) = {0};

@@ -109,15 +109,15 @@ static double multiply_adds(const TuneCall *call) {
 enum { ROUNDS = 6, QUICK_ROUNDS = 2, LAUNCHES_MAX = 4096 };
 static const double ROUND_NS = 4e6, QUICK_ROUND_NS = 2e5, QUICK_MULTIPLY_ADDS = 4e6;
 
-/* Those whose two ways may be one kernel, differently prepared. */
+/* True for rules whose two ways may be one kernel with different preparation. */
 static bool is_within_a_kernel(CpuRule rule) {
     return rule == CPU_RULE_DNNL_BANDS_TWO || rule == CPU_RULE_DNNL_BANDS_FOUR ||
            rule == CPU_RULE_DNNL_CONV_PIXELS_28 || rule == CPU_RULE_DNNL_CONV_PIXELS_14 ||
            rule == CPU_RULE_DNNL_CONV_PIXELS_7;
 }
 
-/* How often a call is measured: on one thread and on two, where there are two processors. What is
- * about cutting work is only of interest on two. */
+/* Calls are measured on one thread, and on two if there are two processors. Rules about cutting
+ * work are measured on two only. */
 enum { THREADS_MAX = 2, PASSES = 2 };
 
 static uint32_t threads_of(
@@ -211,7 +211,8 @@ static Error *tune_rule(Device *device, CpuRule rule, const Options *options, Tu
     const uint32_t level = cpu_rules_get_level(device);
     Points found = {.count = 0};
     printf("%s, %s: %s\n", info->name, info->unit, info->decides);
-    /* each pass in memory of its own: where it lies is much of what differs between two runs */
+    /* each pass allocates its own memory, since the addresses cause much of the difference between
+     * runs */
     for (int i = 0; i < PASSES * PLACE_COUNT; i++) {
         const Place *place = &places[i % PLACE_COUNT];
         TuneCall call;

@@ -28,7 +28,7 @@ static Error *alloc_input(TuneWay *way, uint32_t index, uint64_t bytes) {
     return NULL;
 }
 
-/* Packs from plain values where the device wants that, else copies them. */
+/* Packs the constant if the device has a layout for it, otherwise copies the plain values. */
 static Error *make_constant(TuneWay *way, const PackRequest *request, const void *plain) {
     const DeviceClass *class_ = way->device->class_;
     uint64_t bytes = 0, plain_bytes;

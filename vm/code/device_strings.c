@@ -4,8 +4,8 @@
 #include "vm/instruction/instruction.h"
 #include "vm/objects/object.h"
 
-/* Whether a constant has strings in slot 1; counts also one that no instruction reads, since it is
- * placed there all the same. */
+/* True when a constant has strings in slot 1. A constant without readers counts, since it is placed
+ * there, too. */
 static bool in_constants(const Executable *executable) {
     for (uint32_t i = 0; i < executable->constant_count; i++) {
         const Constant *constant = &executable->constants[i];

@@ -250,7 +250,7 @@ static void release_cache(CodeFacts *facts) {
     memory_free(cache);
 }
 
-/* The first to ask makes it; whoever loses the race drops its own. */
+/* The first caller makes the cache. If two callers race, the loser drops its own. */
 static Error *get_cache(const Executable *executable, LivenessCache **out) {
     CodeFacts **place = (CodeFacts **)(uintptr_t)&executable->liveness;
     CodeFacts *facts = __atomic_load_n(place, __ATOMIC_ACQUIRE);

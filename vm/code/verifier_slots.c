@@ -40,8 +40,9 @@ typedef struct Local { /* the node of a register, and the block in which it was 
 
 typedef struct Graph {
     const Executable *executable;
-    uint32_t *first_parameter; /* by function: its nodes; after them the node of its result */
-    uint32_t *first_live;      /* by function: nodes of the values alive at its blocks' ends */
+    /* by function: the nodes of its parameters, then the node of its result */
+    uint32_t *first_parameter;
+    uint32_t *first_live; /* by function: nodes of the values alive at its blocks' ends */
     uint32_t node_count;
     Edge *edges;
     size_t edge_count, edge_capacity, edges_max;
@@ -89,8 +90,8 @@ static bool find_live(const Graph *graph, uint32_t block, uint32_t index, uint32
     return low < liveness->live_out_offsets[block + 1] && liveness->live_out[low] == index;
 }
 
-/* The node of a register that this block has not written: it joins the nodes at the ends of the
- * blocks before. */
+/* The node of a register that this block has not written yet. Joins the nodes at the ends of the
+ * predecessors. */
 static Error *join(Graph *graph, uint32_t index, uint32_t *out_node) {
     const BasicBlocks *blocks = &graph->liveness->blocks;
     const uint32_t node = graph->node_count++;
@@ -140,7 +141,8 @@ static Error *must_be_in(
     return NULL;
 }
 
-/* Runs into the outputs: written where the instruction makes them, else read. */
+/* Outputs are written if the instruction allocates them; otherwise the registers' tensors are
+ * read. */
 static Error *read_invoke(Graph *graph, const Instruction *instruction) {
     const OperatorInfo *info =
         graph->executable->primitives[operand_value(instruction->operands[0])].operator_info;

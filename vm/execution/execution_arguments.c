@@ -96,7 +96,7 @@ static Error *bind_tensor(
     Execution *execution, const Port *port, const char *name, Tensor *tensor, Value *out) {
     TRY(check_tensor(port, name, tensor));
     uint8_t slot = port ? port->slot : tensor->storage->slot;
-    if (tensor->dtype == DTYPE_STRING) slot = SLOT_HOST; /* though a port of any type says else */
+    if (tensor->dtype == DTYPE_STRING) slot = SLOT_HOST; /* also for a port of any type */
     if (slot >= SLOT_COUNT) FAIL(INVALID, "input %s is in slot %u", name, slot);
     MemoryAnswer answer;
     Tensor *moved = NULL;
@@ -108,7 +108,7 @@ static Error *bind_tensor(
     if (answer.kind != MEMORY_GRANTED)
         FAIL(EXHAUSTED, "input %s: %" PRIu64 " bytes are not free on %s", name, answer.bytes,
             execution->residency->devices[slot]->name);
-    /* an argument is the caller's too: it is never written from here on */
+    /* the caller may hold the argument, too, so it is never written from here on */
     if (!moved->storage->sealed) moved->storage->sealed = true;
     *out = value_object(OBJECT_TENSOR, moved);
     return NULL;

@@ -32,7 +32,7 @@ static bool joins(
     return stack ? shape_equal(first, next) : shape_join_length(first, next, axis, out_length);
 }
 
-/* The one that the others must be like: the first with elements, else the first. */
+/* The piece that all others must match: the first with elements, or the first if none has any. */
 static Error *first_piece(
     const Execution *execution, const List *list, uint8_t slot, Tensor **out) {
     Tensor *first, *found;

@@ -231,7 +231,7 @@ static void release_outputs(Invocation *invocation, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) tensor_release(invocation->outputs[i]);
 }
 
-/* The input's own tensor if the result has its form; else another view of its storage. */
+/* The input's tensor if it has the result's form, otherwise another view of its storage. */
 static Error *reuse_input(Invocation *invocation, uint32_t output, uint32_t input) {
     Tensor *tensor = (Tensor *)(uintptr_t)invocation->inputs[input].tensor;
     DType dtype = invocation->plan->outputs[output].dtype;
@@ -261,7 +261,7 @@ static Tensor *take_recycled(Invocation *invocation, uint32_t index) {
     return NULL;
 }
 
-/* Lets go of a value: a small tensor that only this register held is kept for a later output. */
+/* Releases a value. A small tensor that only this register held is kept for a later output. */
 static inline void recycle(Execution *execution, Value value) {
     if (value.tag != VALUE_OBJECT) return;
     if (value.kind == OBJECT_TENSOR && execution->recycled_count < EXECUTION_RECYCLED_MAX) {
@@ -421,7 +421,7 @@ static uint32_t gather_arguments(const Invocation *invocation, Value *out_values
     return count;
 }
 
-/* Skipped: outputs of the ALLOC form are nil, others stay as they are. */
+/* Outputs of the ALLOC form become nil; other outputs stay unchanged. */
 static void skip(Invocation *invocation) {
     Value *registers = invocation->registers;
     const DecodedInstruction *instruction = invocation->instruction;

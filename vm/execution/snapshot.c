@@ -9,7 +9,7 @@
 typedef struct Taking {
     Execution *execution;
     Snapshot *snapshot;
-    ValueFreezer *freezer; /* NULL: nothing mutable, references are enough */
+    ValueFreezer *freezer; /* NULL if no object is mutable, so that references suffice */
     size_t register_capacity;
 } Taking;
 

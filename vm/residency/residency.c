@@ -159,7 +159,7 @@ static Error *place_constant(const Making *making, uint32_t index) {
     return residency_set_constant(residency, index, storage);
 }
 
-/* What is no tensor has no memory of its own. */
+/* Constants that are not tensors need no memory. */
 static void place_others(Residency *residency) {
     const Executable *executable = residency->executable;
     for (uint32_t i = 0; i < executable->constant_count; i++)

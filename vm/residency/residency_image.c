@@ -17,7 +17,7 @@ typedef struct Loading {
     const WeightLayout *layout;
     WeightImage *image;
     Storage *wholes[SLOT_COUNT]; /* where the image's bytes are for each slot */
-    bool copies;                 /* those of the device are copied there */
+    bool copies;                 /* the device's constants are copied to the device */
 } Loading;
 
 static void release_image(void *image) { weight_image_release(image); }
@@ -87,7 +87,7 @@ static Error *load_found(
     if (error) residency_forget(loading->residency);
     *out_filled = !error;
     if (error_code(error) != ERROR_CORRUPT) return error;
-    error_free(error); /* the image is only a cache: it is made anew */
+    error_free(error); /* the image is a cache: it is deleted and made again */
     images->discard(images->context, &loading->layout->key);
     return NULL;
 }

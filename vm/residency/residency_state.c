@@ -14,7 +14,8 @@ int residency_compare_keys(const void *left, const void *right) {
     return 0;
 }
 
-/* Memory that stays: there is nobody to wait for, so "needed" is "exhausted". */
+/* Allocates memory that is never freed. Waiting for free memory would not help, so the answer
+ * "needed" becomes EXHAUSTED. */
 Error *residency_alloc_sealed(
     Residency *residency, uint8_t slot, uint64_t bytes, uint32_t constant, Storage **out) {
     MemoryAnswer answer;
