@@ -1,4 +1,4 @@
-#include "kernels/operator/kernel.h"
+#include "kernels/operator/kernel_table.h"
 #include "kernels/process/process_service_internal.h"
 
 /* ---- plans ---- */
@@ -130,16 +130,14 @@ Error *process_serve_kernels(ProcessService *service, ByteReader *in, ByteWriter
     byte_write_u32(out, 0);
     if (!device->class_->kernels) return NULL;
     for (const Kernel *const *table = device->class_->kernels(device); *table; table++, tables++) {
-        size_t rows_at = out->size;
-        uint32_t rows = 0;
-        byte_write_u32(out, 0);
-        for (const Kernel *row = *table; row->operator_id != OPERATOR_NONE; row++, rows++) {
+        const uint32_t rows = kernel_table_count(*table);
+        byte_write_u32(out, rows);
+        for (const Kernel *row = *table; row < *table + rows; row++) {
             byte_write_text(out, operator_get(row->operator_id)->name);
             byte_write_u32(out, row->dtypes);
             byte_write_u32(out, row->flags);
             byte_write_text(out, row->name);
         }
-        byte_patch_u32(out, rows_at, rows);
     }
     byte_patch_u32(out, count_at, tables);
     return NULL;

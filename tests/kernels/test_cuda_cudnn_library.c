@@ -7,7 +7,7 @@
 #include "kernels/cuda/plugin/cuda_class.h"
 #include "kernels/cuda/library/cuda_cudnn_descriptor.h"
 #include "kernels/cuda/library/cuda_cudnn.h"
-#include "kernels/cuda/planners/cuda_plan.h"
+#include "kernels/operator/kernel_table.h"
 #include "kernels/shape_rules/operator_infer.h"
 #include "tests/kernels/fixtures/infer_fixture.h"
 
@@ -48,10 +48,7 @@ static const Case cases[] = {
 };
 
 static bool is_served(const char *operator_name) {
-    const Kernel *table = cuda_cudnn_tables()[0];
-    for (; table->operator_id != OPERATOR_NONE; table++)
-        if (operator_find(operator_name)->id == table->operator_id) return true;
-    return false;
+    return kernel_rows_find(cuda_cudnn_tables(), operator_find(operator_name)->id) != NULL;
 }
 
 /* As the library prints the description of a GPU that it finds (CUDNN_ATTR_DEVICEPROP_JSON_…). */
@@ -119,8 +116,8 @@ static void check_case(Described *described, const Gpu *gpu, const Case *row, DT
     write_inputs(row->inputs, dtype, inputs);
     infer_fixture_init(&fixture, row->operator_name, row->attributes, inputs, 1);
     assert_ok(operator_infer(&fixture.request));
-    assert_ok(cuda_plan_by_table(
-        &described->device.base, cuda_cudnn_tables()[0], &fixture.request, &plan));
+    assert_ok(
+        kernel_rows_plan(&described->device.base, cuda_cudnn_tables(), 0, &fixture.request, &plan));
     const bool wanted =
         has_elements(&fixture.request) && (dtype != DTYPE_BFLOAT16 || gpu->has_bfloat16);
     if (wanted != (plan != NULL))

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/operator/kernel_table.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/string_tensor.h"
 #include "tests/kernels/fixtures/look_counter.h"
@@ -140,13 +141,14 @@ static const Kernel *find_row(const char *kernel_name, const char *operator_name
 #define KERNEL_TABLE(table) table,
 #include "kernels/cpu/core/cpu_tables.def"
 #undef KERNEL_TABLE
+        NULL,
     };
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        for (const Kernel *row = tables[i]; row->operator_id != OPERATOR_NONE; row++)
-            if (strcmp(row->name, kernel_name) == 0 &&
-                strcmp(operator_get(row->operator_id)->name, operator_name) == 0)
-                return row;
-    return NULL;
+    const OperatorId id = operator_find(operator_name)->id;
+    KernelRows rows = {tables, 0};
+    const Kernel *row = kernel_rows_next(&rows);
+    while (row && (row->operator_id != id || strcmp(row->name, kernel_name) != 0))
+        row = kernel_rows_next(&rows);
+    return row;
 }
 
 static uint32_t count_missing_of(const Kernel *rows) {

@@ -3,7 +3,7 @@
 
 #include "kernels/device/device.h"
 #include "kernels/registry/device_registry.h"
-#include "kernels/operator/kernel.h"
+#include "kernels/operator/kernel_table.h"
 #include "scheduler/http/client/json_fields.h"
 #include "tools/client/remote.h"
 
@@ -60,9 +60,9 @@ static Error *print_kernels(const CommandContext *context, const char *spec) {
     OWN(Device, device) = NULL;
     TRY(device_open(spec, &device));
     if (!device->class_->kernels) return NULL;
-    for (const Kernel *const *table = device->class_->kernels(device); *table; table++)
-        for (const Kernel *row = *table; row->operator_id != OPERATOR_NONE; row++)
-            TRY(print_kernel(context, device->name, row));
+    KernelRows rows = {device->class_->kernels(device), 0};
+    for (const Kernel *row; (row = kernel_rows_next(&rows));)
+        TRY(print_kernel(context, device->name, row));
     return NULL;
 }
 

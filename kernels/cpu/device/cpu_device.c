@@ -11,6 +11,7 @@
 #include "kernels/cpu/core/cpu_isa.h"
 #include "kernels/cpu/device/cpu_pack.h"
 #include "kernels/device/device_options.h"
+#include "kernels/operator/kernel_table.h"
 #include "kernels/planning/expansion_plan.h"
 #include "kernels/device/host_memory.h"
 
@@ -94,24 +95,6 @@ Error *cpu_device_open_portable(Device **out) {
     return NULL;
 }
 
-/* The element type by which rows are chosen. */
-static DType leading_dtype(const PlanRequest *request) {
-    for (uint32_t i = 0; i < request->input_count; i++)
-        if (request->inputs[i].present) return request->inputs[i].dtype;
-    return request->outputs[0].dtype;
-}
-
-static Error *plan_by_table(
-    CpuDevice *device, const PlanRequest *request, const Kernel *table, Plan **out) {
-    DTypeSet dtype = DTYPE_BIT(leading_dtype(request));
-    for (const Kernel *row = table; row->operator_id != OPERATOR_NONE && !*out; row++) {
-        if (row->operator_id != request->operator_info->id || !(row->dtypes & dtype)) continue;
-        if (device->portable_only && !(row->flags & KERNEL_PORTABLE)) continue;
-        TRY_WRAP(row->plan(&device->base, request, out), "%s", request->operator_info->name);
-    }
-    return NULL;
-}
-
 static Error *unsupported(const Device *device, const PlanRequest *request) {
     TextBuilder OWN_TEXT(dtypes) = {0};
     for (uint32_t i = 0; i < request->input_count; i++)
@@ -125,8 +108,8 @@ static Error *plan(Device *base, const PlanRequest *request, Plan **out) {
     Plan *made = NULL;
     if (strcmp(request->operator_info->in_place, "view") == 0 && request->output_count == 1)
         return plan_create_view(base, request, out);
-    for (size_t i = 0; tables[i] && !made; i++)
-        TRY(plan_by_table(cpu_device(base), request, tables[i], &made));
+    const uint32_t flags = cpu_device(base)->portable_only ? KERNEL_PORTABLE : 0;
+    TRY(kernel_rows_plan(base, tables, flags, request, &made));
     if (!made && request->operator_info->expansion[0])
         TRY(expansion_plan_create(base, request, &made));
     if (!made) return unsupported(base, request);

@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "kernels/cpu/elementwise/cpu_small.h"
+#include "kernels/operator/kernel_table.h"
 #include "kernels/tensor/dtype_bits.h"
 
 enum { RUNS_PER_PART = 32 };
@@ -97,14 +98,8 @@ static Error *place(const TensorSpec *spec, uint64_t *inout_total, Operand *out)
     return NULL;
 }
 
-/* The kernel for bytes of the same operator. */
-static const Kernel *find_row(OperatorId id) {
-    static const Kernel *const tables[] = {cpu_movement, cpu_gather, cpu_pad, cpu_generate};
-    for (uint32_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        for (const Kernel *row = tables[i]; row->operator_id != OPERATOR_NONE; row++)
-            if (row->operator_id == id) return row;
-    return NULL;
-}
+/* The tables with the kernels for bytes of the same operators. */
+static const Kernel *const byte_tables[] = {cpu_movement, cpu_gather, cpu_pad, cpu_generate, NULL};
 
 /* The request with bytes in the place of packed elements. */
 static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out) {
@@ -120,7 +115,7 @@ static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out)
     }
     for (uint32_t i = 0; i < request->output_count; i++)
         if (dtype_in(DTYPES_PACKED, bytes->outputs[i].dtype)) bytes->outputs[i].dtype = DTYPE_UINT8;
-    const Kernel *row = find_row(request->operator_info->id);
+    const Kernel *row = kernel_rows_find(byte_tables, request->operator_info->id);
     Error *error = row->plan(device, bytes, out);
     memory_free(block);
     return error;

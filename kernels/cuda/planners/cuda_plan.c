@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cuda/planners/cuda_internal.h"
+#include "kernels/operator/kernel_table.h"
 #include "kernels/planning/expansion_plan.h"
 #include "kernels/planning/host_fallback.h"
 
@@ -21,29 +22,11 @@ static const Kernel *const own_tables[] = {
 
 const Kernel *const *cuda_plan_tables(void) { return own_tables; }
 
-/* The element type by which rows are chosen. */
-static DType leading_dtype(const PlanRequest *request) {
-    for (uint32_t i = 0; i < request->input_count; i++)
-        if (request->inputs[i].present) return request->inputs[i].dtype;
-    return request->outputs[0].dtype;
-}
-
 /* No kernel here reads packed operands: CUDA devices have no pack rule. */
 static bool is_plain(const PlanRequest *request) {
     for (uint32_t i = 0; i < request->input_count; i++)
         if (request->inputs[i].layout != 0) return false;
     return true;
-}
-
-Error *cuda_plan_by_table(
-    Device *device, const Kernel *table, const PlanRequest *request, Plan **out) {
-    DTypeSet dtype = DTYPE_BIT(leading_dtype(request));
-    Plan *made = NULL;
-    for (const Kernel *row = table; row->operator_id != OPERATOR_NONE && !made; row++)
-        if (row->operator_id == request->operator_info->id && row->dtypes & dtype)
-            TRY_WRAP(row->plan(device, request, &made), "%s", request->operator_info->name);
-    *out = made;
-    return NULL;
 }
 
 Error *cuda_plan(Device *device, Device *host, const Kernel *const *tables,
@@ -52,8 +35,7 @@ Error *cuda_plan(Device *device, Device *host, const Kernel *const *tables,
     Plan *made = NULL;
     if (strcmp(info->in_place, "view") == 0 && request->output_count == 1)
         return plan_create_view(device, request, out);
-    for (size_t i = 0; tables[i] && !made && is_plain(request); i++)
-        TRY(cuda_plan_by_table(device, tables[i], request, &made));
+    if (is_plain(request)) TRY(kernel_rows_plan(device, tables, 0, request, &made));
     if (!made && info->expansion[0]) TRY(expansion_plan_create(device, request, &made));
     if (!made) TRY(host_fallback_plan(device, host, request, &made));
     *out = made;

@@ -8,9 +8,6 @@ enum { CUDA_KERNELS_VERSION = 1 /* raise when any kernel's bits change */ };
 
 /* The tables of cuda_tables.def, NULL-terminated, in the order of the search. */
 const Kernel *const *cuda_plan_tables(void);
-/* Plans with the first kernel of `table` that takes the request; *out NULL if none does. */
-MUST_CHECK Error *cuda_plan_by_table(
-    Device *device, const Kernel *table, const PlanRequest *request, Plan **out);
 /* Plans a request on a device with kernels in these tables: a view, one of the tables' kernels, the
  * operator's expansion, or the kernel of `host` with copies, whichever comes first.
  *
