@@ -1,20 +1,17 @@
 /* MatMul, Gemm and FusedMatMul by cuBLASLt, with the epilogues that it has: a bias for each column,
  * or an addend of the output's shape, or both, and relu or the tanh form of gelu. Other requests
  * are declined, and the next tables' kernels take them. */
-#include <string.h>
-
 #include "kernels/cpu/matmul/cpu_matmul.h"
 #include "kernels/cuda/library/cuda_cublas.h"
-#include "kernels/cuda/runtime/cuda_operands.h"
-#include "kernels/cuda/planners/cuda_plan.h"
+#include "kernels/cuda/library/cuda_library_plan.h"
 
-enum { BIAS = 2, RESIDUAL = 3 };
+enum { BIAS = CUDA_LIBRARY_BIAS, RESIDUAL = CUDA_LIBRARY_RESIDUAL };
 
 typedef struct State {
+    CudaLibraryState base;
     CudaCublasProduct product;
     bool has_bias;  /* input 2 is one for each column */
     uint32_t added; /* index of the input that is added; 0: none */
-    uint64_t a_bytes, b_bytes, bias_bytes, to_bytes;
 } State;
 
 /* ---- what the library can read ---- */
@@ -104,85 +101,51 @@ static bool place(const CpuMatmul *matmul, CudaCublasProblem *problem, State *st
 
 /* ---- launch ---- */
 
-static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands) {
+static Error *run(const Plan *plan, const Launch *launch, const CudaLibraryAddresses *at) {
     const State *state = plan_state(plan);
     CudaDevice *device = cuda_device(plan->device);
-    CudaCublasAddresses at = {.to = launch->outputs[0], .workspace = launch->workspace};
-    const bool aside = !cuda_operands_fit(at.to);
-    CUDA_SCOPE(scope);
-    TRY(cuda_scope_enter(device, &scope));
-    TRY(cuda_operands_align(operands, launch->inputs[1], state->b_bytes, &at.left));
-    TRY(cuda_operands_align(operands, launch->inputs[0], state->a_bytes, &at.right));
-    if (state->has_bias)
-        TRY(cuda_operands_align(operands, launch->inputs[BIAS], state->bias_bytes, &at.bias));
-    if (state->added)
-        TRY(cuda_operands_align(
-            operands, launch->inputs[state->added], state->to_bytes, &at.added));
-    if (aside) TRY(cuda_operands_stand_in(operands, state->to_bytes, &at.to));
+    const CudaCublasAddresses addresses = {.left = at->inputs[1],
+        .right = at->inputs[0],
+        .bias = state->has_bias ? at->inputs[BIAS] : 0,
+        .added = state->added ? at->inputs[state->added] : 0,
+        .to = at->to,
+        .workspace = launch->workspace};
     CUstream queue;
     uint64_t key = cuda_cublas_stretch_key(&state->product);
     TRY(cuda_stream_record(device, launch->stream, "cublasLtMatmul", key, &queue));
-    TRY(cuda_cublas_run(device, &state->product, &at, queue));
-    if (aside)
-        TRY(cuda_transfer_inside(
-            plan->device, launch->stream, launch->outputs[0], at.to, state->to_bytes));
-    return cuda_stream_settle(device, launch->stream);
-}
-
-static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    CudaOperands operands = {.device = plan->device, .stream = launch->stream};
-    (void)output_shapes;
-    Error *error = run(plan, launch, &operands);
-    cuda_operands_free(&operands);
-    return error;
+    return cuda_cublas_run(device, &state->product, &addresses, queue);
 }
 
 /* ---- plan ---- */
 
-static void destroy(Plan *plan) {
-    State *state = plan_state(plan);
-    cuda_cublas_deinit(cuda_device(plan->device), &state->product);
-    plan_free(plan);
+static void deinit(CudaDevice *device, void *state) {
+    cuda_cublas_deinit(device, &((State *)state)->product);
 }
+
+static const CudaLibraryKind kind = {"cuda.cublas_matmul", run, NULL, deinit};
 
 static int type_of(DType dtype) {
     if (dtype == DTYPE_FLOAT16) return CUDA_R_16F;
     return dtype == DTYPE_BFLOAT16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-static Error *measure_operands(const PlanRequest *request, State *state) {
-    const TensorSpec *inputs = request->inputs, *to = &request->outputs[0];
-    TRY(shape_bytes(&inputs[0].shape, inputs[0].dtype, &state->a_bytes));
-    TRY(shape_bytes(&inputs[1].shape, inputs[1].dtype, &state->b_bytes));
-    if (state->has_bias)
-        TRY(shape_bytes(&inputs[BIAS].shape, inputs[BIAS].dtype, &state->bias_bytes));
-    return shape_bytes(&to->shape, to->dtype, &state->to_bytes);
-}
-
 static Error *plan_matmul(Device *device, const PlanRequest *request, Plan **out) {
     const bool rounds = cuda_device(device)->options.tf32;
     CudaCublasProblem problem = {.type = type_of(request->inputs[0].dtype),
         .compute = rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
-    State state = {0};
+    State state = {.base = {.kind = &kind, .reads = 3}};
     CpuMatmul matmul;
     bool found;
     *out = NULL;
     if (problem.type != CUDA_R_32F) problem.compute = CUBLAS_COMPUTE_32F;
     TRY(cpu_matmul_operands(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &matmul));
     if (!place(&matmul, &problem, &state)) return NULL;
-    TRY(measure_operands(request, &state));
+    if (state.has_bias) state.base.reads |= 1U << BIAS;
+    if (state.added) state.base.reads |= 1U << state.added;
     TRY(cuda_cublas_init(cuda_device(device), &problem, &state.product, &found));
     if (!found) return NULL;
-    Error *error = plan_create(device, request, "cuda.cublas_matmul", sizeof state, out);
-    if (error) {
-        cuda_cublas_deinit(cuda_device(device), &state.product);
-        return error;
-    }
-    memcpy(plan_state(*out), &state, sizeof state);
-    (*out)->workspace_bytes = state.product.workspace_bytes;
-    (*out)->launch = launch_matmul;
-    (*out)->destroy = destroy;
-    return NULL;
+    return cuda_library_plan_create(
+        device, request, &state, sizeof state, state.product.workspace_bytes, out);
 }
 
 static const Kernel cuda_cublas_matmul[] = {

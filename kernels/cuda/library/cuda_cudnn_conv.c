@@ -2,22 +2,19 @@
  * as an image of one row. An epilogue that the library does not fuse with a convolution is applied
  * in place by a kernel of our own afterwards; shapes that the library does not take are declined,
  * and the next tables' kernels take them. */
-#include <assert.h>
-#include <string.h>
-
 #include "base/checked.h"
 #include "kernels/cuda/library/cuda_cudnn.h"
+#include "kernels/cuda/library/cuda_library_plan.h"
 #include "kernels/cuda/driver/cuda_fatbin.h"
 #include "kernels/cuda/planners/cuda_matmul.h"
-#include "kernels/cuda/planners/cuda_plan.h"
 #include "kernels/arguments/channels_first.h"
 #include "kernels/arguments/window.h"
 
-enum { BIAS = 2, RESIDUAL = 3 };
+enum { BIAS = CUDA_LIBRARY_BIAS, RESIDUAL = CUDA_LIBRARY_RESIDUAL };
 
 typedef struct State {
+    CudaLibraryState base;
     CudaCudnnProgram program;
-    uint64_t bytes[CUDA_CUDNN_TENSOR_COUNT]; /* of those that the request has */
     uint64_t zeros_offset, zeros_bytes; /* of a bias for those without, in the workspace; 0: none */
     bool has_bias;                      /* the request's, in the program or in `after` */
     bool finishes;
@@ -90,6 +87,8 @@ static void place_epilogue(
     }
     if (conv->has_bias && !state->has_bias)
         state->zeros_bytes = (uint64_t)conv->to[1] * dtype_bits(request->outputs[0].dtype) / 8;
+    if (conv->has_bias && state->has_bias) state->base.reads |= 1U << BIAS;
+    if (conv->has_added) state->base.reads |= 1U << RESIDUAL;
     state->after = (CudaEpilogueParams){.count = (uint64_t)shape_count_unchecked(to),
         .pixels = shape_product(to, 2, to->rank),
         .channels = to->dims[1],
@@ -104,22 +103,10 @@ static uint64_t align_up(uint64_t address) {
     return (address + mask) & ~mask;
 }
 
-static Error *place_bias(
-    const Plan *plan, const Launch *launch, CudaOperands *operands, uint64_t *out) {
-    const State *state = plan_state(plan);
-    CudaDevice *device = cuda_device(plan->device);
-    if (!state->zeros_bytes)
-        return cuda_operands_align(
-            operands, launch->inputs[BIAS], state->bytes[CUDA_CUDNN_BIAS], out);
-    *out = align_up(launch->workspace) + state->zeros_offset;
-    CUDA_TRY(
-        device, cuMemsetD8Async, *out, 0, state->zeros_bytes, cuda_stream(device, launch->stream));
-    return NULL;
-}
-
 static Error *finish(const Plan *plan, const Launch *launch) {
     const State *state = plan_state(plan);
     CudaEpilogueParams params = state->after;
+    if (!state->finishes) return NULL;
     params.to = launch->outputs[0];
     if (!state->program.has_bias && state->has_bias) params.epilogue.bias = launch->inputs[BIAS];
     return cuda_run_units(
@@ -128,62 +115,30 @@ static Error *finish(const Plan *plan, const Launch *launch) {
 
 /* A graph holds launches one by one, and how many a plan makes is the library's: they go to the
  * queue behind all that is recorded. */
-static Error *run(const Plan *plan, const Launch *launch, CudaOperands *operands) {
+static Error *run(const Plan *plan, const Launch *launch, const CudaLibraryAddresses *at) {
     const State *state = plan_state(plan);
     CudaDevice *device = cuda_device(plan->device);
-    uint64_t at[CUDA_CUDNN_TENSOR_COUNT] = {[CUDA_CUDNN_TO] = launch->outputs[0]};
-    const bool aside = !cuda_operands_fit(at[CUDA_CUDNN_TO]);
-    CUDA_SCOPE(scope);
-    TRY(cuda_scope_enter(device, &scope));
-    for (int i = 0; i < 2; i++)
-        TRY(cuda_operands_align(operands, launch->inputs[i], state->bytes[i], &at[i]));
-    if (state->program.has_added)
-        TRY(cuda_operands_align(operands, launch->inputs[RESIDUAL], state->bytes[CUDA_CUDNN_ADDED],
-            &at[CUDA_CUDNN_ADDED]));
-    if (state->program.has_bias) TRY(place_bias(plan, launch, operands, &at[CUDA_CUDNN_BIAS]));
-    if (aside)
-        TRY(cuda_operands_stand_in(operands, state->bytes[CUDA_CUDNN_TO], &at[CUDA_CUDNN_TO]));
-    TRY(cuda_cudnn_run(device, &state->program, at, align_up(launch->workspace),
-        cuda_stream(device, launch->stream)));
-    if (aside)
-        TRY(cuda_transfer_inside(plan->device, launch->stream, launch->outputs[0],
-            at[CUDA_CUDNN_TO], state->bytes[CUDA_CUDNN_TO]));
-    if (state->finishes) TRY(finish(plan, launch));
-    return cuda_stream_settle(device, launch->stream);
-}
-
-static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    CudaOperands operands = {.device = plan->device, .stream = launch->stream};
-    (void)output_shapes;
-    Error *error = run(plan, launch, &operands);
-    cuda_operands_free(&operands);
-    return error;
+    const CUstream queue = cuda_stream(device, launch->stream);
+    const uint64_t workspace = align_up(launch->workspace);
+    uint64_t addresses[CUDA_CUDNN_TENSOR_COUNT] = {[CUDA_CUDNN_FROM] = at->inputs[0],
+        [CUDA_CUDNN_WEIGHTS] = at->inputs[1],
+        [CUDA_CUDNN_TO] = at->to,
+        [CUDA_CUDNN_ADDED] = at->inputs[RESIDUAL],
+        [CUDA_CUDNN_BIAS] = at->inputs[BIAS]};
+    if (state->zeros_bytes) {
+        addresses[CUDA_CUDNN_BIAS] = workspace + state->zeros_offset;
+        CUDA_TRY(device, cuMemsetD8Async, addresses[CUDA_CUDNN_BIAS], 0, state->zeros_bytes, queue);
+    }
+    return cuda_cudnn_run(device, &state->program, addresses, workspace, queue);
 }
 
 /* ---- plan ---- */
 
-static_assert(CUDA_CUDNN_FROM == 0 && CUDA_CUDNN_WEIGHTS == 1, "as the operators' inputs");
-
-static void destroy(Plan *plan) {
-    State *state = plan_state(plan);
-    cuda_cudnn_deinit(cuda_device(plan->device), &state->program);
-    plan_free(plan);
+static void deinit(CudaDevice *device, void *state) {
+    cuda_cudnn_deinit(device, &((State *)state)->program);
 }
 
-static Error *measure_operands(const PlanRequest *request, State *state) {
-    static const struct {
-        uint32_t input;
-        CudaCudnnTensor tensor;
-    } operands[] = {{0, CUDA_CUDNN_FROM}, {1, CUDA_CUDNN_WEIGHTS}, {BIAS, CUDA_CUDNN_BIAS},
-        {RESIDUAL, CUDA_CUDNN_ADDED}};
-    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
-        if (!plan_request_has(request, operands[i].input)) continue;
-        const TensorSpec *spec = &request->inputs[operands[i].input];
-        TRY(shape_bytes(&spec->shape, spec->dtype, &state->bytes[operands[i].tensor]));
-    }
-    const TensorSpec *to = &request->outputs[0];
-    return shape_bytes(&to->shape, to->dtype, &state->bytes[CUDA_CUDNN_TO]);
-}
+static const CudaLibraryKind kind = {"cuda.cudnn_conv", run, finish, deinit};
 
 /* The library's, behind it the zeros; a workspace need not be as aligned as the library wants. */
 static Error *lay_out(State *state, uint64_t *out_bytes) {
@@ -196,23 +151,12 @@ static Error *lay_out(State *state, uint64_t *out_bytes) {
     return NULL;
 }
 
-static Error *create(Device *device, const PlanRequest *request, State *state, Plan **out) {
-    uint64_t workspace_bytes;
-    TRY(lay_out(state, &workspace_bytes));
-    TRY(plan_create(device, request, "cuda.cudnn_conv", sizeof *state, out));
-    memcpy(plan_state(*out), state, sizeof *state);
-    (*out)->workspace_bytes = workspace_bytes;
-    (*out)->in_place = 0; /* the residual is read in an order of the library's */
-    (*out)->launch = launch_conv;
-    (*out)->destroy = destroy;
-    return NULL;
-}
-
 static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) {
     CudaCudnnConv conv;
-    State state = {0};
+    State state = {.base = {.kind = &kind, .reads = 3}};
     CpuEpilogue epilogue;
     bool fits, found;
+    uint64_t workspace_bytes;
     ChannelsFirst first;
     const PlanRequest *plain = request;
     *out = NULL;
@@ -226,12 +170,16 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     TRY(cpu_epilogue_of(request, CPU_LEVEL_PORTABLE, DTYPE_FLOAT32, &epilogue));
     place_epilogue(plain, &epilogue, &conv, &state);
     if (state.finishes && !cuda_fatbin.image) return NULL; /* built without our kernels */
-    TRY(measure_operands(request, &state));
     TRY(cuda_cudnn_init(cuda_device(device), &conv, &state.program, &found));
     if (!found) return NULL;
-    Error *error = create(device, request, &state, out);
-    if (error) cuda_cudnn_deinit(cuda_device(device), &state.program);
-    return error;
+    Error *error = lay_out(&state, &workspace_bytes);
+    if (error) {
+        deinit(cuda_device(device), &state);
+        return error;
+    }
+    TRY(cuda_library_plan_create(device, request, &state, sizeof state, workspace_bytes, out));
+    (*out)->in_place = 0; /* the residual is read in an order of the library's */
+    return NULL;
 }
 
 static const Kernel cuda_cudnn_conv[] = {
