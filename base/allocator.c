@@ -71,8 +71,8 @@ Error *memory_grow(void **inout_array, size_t count, size_t *inout_capacity, siz
     return NULL;
 }
 
-/* Rounded to huge pages where most of the last one is used: small ones would fault one by one. A
- * block of 2.4 MiB would take, and have the system clear, 4. */
+/* Rounds up to huge pages if most of the last one is used, since small pages would fault one by
+ * one. A block of 2.4 MiB is not rounded: it would take 4 MiB, which the system would clear. */
 static size_t mapped_size(size_t size) {
     const size_t page = size % HUGE_PAGE_BYTES >= HUGE_PAGE_BYTES / 2 && size > HUGE_PAGE_BYTES
                             ? HUGE_PAGE_BYTES
@@ -88,7 +88,7 @@ Error *memory_map(size_t size, void **out) {
     char *start = mmap(NULL, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) FAIL(OUT_OF_MEMORY, "no memory for %zu bytes", size);
     if (huge) {
-        /* trim to a 2 MiB boundary so that every page but the last can be a huge one */
+        /* trims to a 2 MiB boundary, so that every page but the last can be a huge one */
         size_t head = (size_t)(-(uintptr_t)start & (HUGE_PAGE_BYTES - 1));
         if (head) (void)munmap(start, head);
         if (reserve - head - rounded)

@@ -80,7 +80,8 @@ SHA_TARGET ALWAYS_INLINE void four_rounds(
     words[first] = _mm_sha256msg2_epu32(mixed, last);
 }
 
-/* Sixteen rounds of both messages by turns; which words is known when this is compiled. */
+/* Does sixteen rounds of both messages by turns. The indices of the words are known at compile
+ * time. */
 SHA_TARGET ALWAYS_INLINE void sixteen_rounds(
     Rounds *a, Rounds *b, const uint32_t *constants, bool more) {
     four_rounds(a, constants, 0, more);

@@ -18,7 +18,7 @@ enum { PATH_SIZE_MAX = 4096, SYNC_EVERY_BYTES = 32 << 20, ACCESS_MODES = 0777 };
 struct FileOutput {
     int descriptor;
     uint64_t size;
-    uint64_t flushed; /* handed to the disk so far, so that the final sync has little left to do */
+    uint64_t flushed; /* bytes handed to the disk so far, so that the final sync is short */
     char *path;
     char *temporary; /* NULL for a device, which is written directly; empty after the rename */
 };
@@ -71,7 +71,7 @@ Error *file_read(const char *path, size_t size_max, uint8_t **out_data, size_t *
     return error;
 }
 
-/* A new file beside the path, with the rights that open(2) gives. */
+/* Creates a new file beside the path, with the rights that open(2) gives. */
 static Error *create_temporary(FileOutput *output) {
     enum { TRIES = 100 };
     char temporary[PATH_SIZE_MAX];

@@ -16,7 +16,7 @@
  * the reader holds the mapping. Slots are never freed, so the handler may look at all of them. */
 typedef struct Slot {
     _Atomic uintptr_t start;
-    _Atomic uintptr_t size; /* 0: free; stored last, and taken away first */
+    _Atomic uintptr_t size; /* 0: free; set last and cleared first */
     atomic_bool damaged;
 } Slot;
 

@@ -38,7 +38,7 @@ typedef struct Dynamic {
 static void read_dynamic(const struct link_map *library, Dynamic *out) {
     *out = (Dynamic){.base = library->l_addr};
     for (const ElfW(Dyn) *at = library->l_ld; at->d_tag != DT_NULL; at++) {
-        /* glibc has added the base already, others have not */
+        /* glibc has added the base already, other C libraries have not */
         const ElfW(Addr) address = at->d_un.d_ptr + (at->d_un.d_ptr < out->base ? out->base : 0);
         if (at->d_tag == DT_SYMTAB) out->symbols = (const void *)address;
         if (at->d_tag == DT_STRTAB) out->names = (const void *)address;
@@ -49,7 +49,7 @@ static void read_dynamic(const struct link_map *library, Dynamic *out) {
     }
 }
 
-/* A pointer that the loader made read-only behind itself. */
+/* Writes a pointer that the loader has made read-only. */
 static bool overwrite(void **pointer, const void *value) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     void *start = (void *)((uintptr_t)pointer & ~(page - 1));

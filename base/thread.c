@@ -20,7 +20,7 @@ bool thread_start(pthread_t *out, const char *name, void *(*main)(void *), void 
     const bool started = pthread_create(out, NULL, main, argument) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)snprintf(shown, sizeof shown, "%s", name);
-    if (started) (void)pthread_setname_np(*out, shown); /* only for people */
+    if (started) (void)pthread_setname_np(*out, shown); /* the name is only for people */
     return started;
 }
 

@@ -56,7 +56,7 @@ static void batch_run(WorkerPool *pool, Batch *batch) {
             batch->error = error;
             batch->error_index = index;
         } else
-            error_free(error); /* likewise */
+            error_free(error); /* an error of a higher index, too, is dropped */
         batch_unlink(pool, batch);
         batch->next = batch->count;
     }
@@ -114,8 +114,8 @@ void worker_pool_release(WorkerPool *pool) {
 
 uint32_t worker_pool_thread_count(const WorkerPool *pool) { return pool->thread_count; }
 
-/* As many threads as the pool has and this many tasks keep busy. When the system gives no thread,
- * the others and the calling one do more. Called with the mutex held. */
+/* Starts as many threads as the pool allows and the tasks can use. When the system gives no more
+ * threads, the present ones and the calling thread do the work. Called with the mutex held. */
 static void start_threads(WorkerPool *pool, size_t tasks) {
     while (pool->started < pool->thread_count && pool->started < tasks) {
         char name[NAME_SIZE + 4];

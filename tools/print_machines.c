@@ -22,7 +22,7 @@ static const char WORDS[] =
     "a state leads to one other state. Where a state has no step for an event, the two must not\n"
     "meet: the step function answers with an error that names machine, event and state.\n";
 
-/* "owner | run" is two cells of one row. */
+/* A text such as "owner | run" becomes two cells of a row. */
 static void print_columns(const Machine *machine, const char *columns) {
     if (machine->columns[0]) printf(" %s |", columns);
 }

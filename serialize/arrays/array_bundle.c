@@ -22,7 +22,7 @@ void array_bundle_deinit(ArrayBundle *bundle) {
 
 typedef struct BundleWriter {
     const ArrayList *arrays;
-    ArrayStreams streams; /* open NULL: there are none */
+    ArrayStreams streams; /* open NULL: no array is a stream */
     WorkerPool *pool;
     ChunkSink sink;
     ArrayBundle bundle;
@@ -115,7 +115,7 @@ Error *array_bundle_write(
 
 typedef struct BundleReader {
     ByteReader reader;
-    const ChunkRef *chunks; /* not yet taken */
+    const ChunkRef *chunks; /* chunks of the arrays that are still to read */
     size_t chunk_count;
     uint64_t bytes_left;
     ArrayList *arrays;

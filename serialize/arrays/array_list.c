@@ -10,7 +10,7 @@
 
 static const char dtype_suffix[] = ".dtype";
 
-enum { MAPPED_SIZE_MIN = 1 << 20 }; /* smaller ones would waste most of a page */
+enum { MAPPED_SIZE_MIN = 1 << 20 }; /* smaller arrays would waste most of a page */
 
 Error *array_data_alloc(uint64_t size, uint8_t **out) {
     void *data = NULL;
@@ -103,8 +103,8 @@ static int compare_names(const void *a, const void *b) {
     return strcmp((*(const NamedArray *const *)a)->name, (*(const NamedArray *const *)b)->name);
 }
 
-/* The list's arrays by name, to memory_free: a file may have 100,000 of them, too many to compare
- * each with each. */
+/* The list's arrays by name, to memory_free. A file may have 100,000 arrays, too many to compare
+ * all pairs. */
 static Error *sort_by_name(const ArrayList *list, NamedArray ***out) {
     void *memory = NULL;
     TRY(memory_alloc(list->count, sizeof(NamedArray *), &memory));
@@ -172,14 +172,14 @@ Error *named_array_describe(NamedArray *array, DType dtype) {
     return NULL;
 }
 
-/* array has the unsigned integers that text says are of another type. */
+/* Gives the array, which holds unsigned integers, the element type that text names. */
 static Error *apply_dtype(NamedArray *array, const char *text) {
     DType dtype;
     TRY(array_find_described_dtype(text, array->dtype, &dtype));
     return named_array_describe(array, dtype);
 }
 
-/* The array that NAME.dtype stands beside, or NULL. */
+/* The array whose element type NAME.dtype holds, or NULL. */
 static NamedArray *find_described(
     const NamedArray *description, NamedArray **sorted, size_t count) {
     size_t length = strlen(description->name), suffix = sizeof dtype_suffix - 1;

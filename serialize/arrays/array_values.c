@@ -12,7 +12,7 @@
 
 enum { ARRAY_NAME_SIZE = 1100, ARRAY_NESTING_MAX = 8 };
 
-/* NAME.count beside NAME.0, NAME.1 …: how many items a list has; written where it has none. */
+/* NAME.count is the number of a list's items NAME.0, NAME.1 …; written only for empty lists. */
 static const char LIST_COUNT_NAME[] = "count";
 
 static void release_array(void *owner) {
@@ -116,7 +116,7 @@ Error *array_values_find_port(
     return NULL;
 }
 
-/* Lists with room for their items, all nil so far. */
+/* Makes the lists with room for their items, which are nil at first. */
 static Error *make_lists(const ArrayList *arrays, const Function *function, Value *values) {
     for (size_t i = 0; i < arrays->count; i++) {
         ArrayPlace place;
@@ -230,7 +230,7 @@ static Error *strings_to_array(ArraySink sink, const char *name, const Tensor *t
     return error;
 }
 
-/* The tensor's own memory as an array, for a sink that only reads it. */
+/* Passes the tensor's own memory to a sink that only reads it. */
 static Error *lend_tensor(ArraySink sink, const char *name, const Tensor *tensor) {
     NamedArray array = {.dtype = tensor->dtype, .shape = tensor->shape};
     TRY(memory_copy_text(name, &array.name));
@@ -265,7 +265,7 @@ static Error *scalar_to_array(ArraySink sink, const char *name, const Value *val
     if (value->tag == VALUE_BOOL)
         array.data[0] = value->boolean;
     else
-        memcpy(array.data, &value->integer, sizeof value->integer); /* or the bits of a float64 */
+        memcpy(array.data, &value->integer, sizeof value->integer); /* or a float64's bits */
     Error *error = sink.add(sink.self, &array);
     named_array_deinit(&array);
     return error;

@@ -83,7 +83,8 @@ static void transpose(const uint8_t *from, const Shape *shape, size_t item_size,
     }
 }
 
-/* One UTF-32 code point (host order) to UTF-8; 0 when there is no such character. */
+/* Writes a UTF-32 code point (host order) as UTF-8. Returns 0 when the code point is no
+ * character. */
 static size_t put_utf8(uint32_t point, char out[4]) {
     if (point < 0x80) {
         out[0] = (char)point;
@@ -97,7 +98,7 @@ static size_t put_utf8(uint32_t point, char out[4]) {
     return size;
 }
 
-/* One element to UTF-8 at `to`, which has room. Zeros at its end are padding. */
+/* Writes one element as UTF-8 at `to`, which has room. Zeros at the element's end are padding. */
 static Error *decode_text(
     const NpyHeader *header, const uint8_t *item, char *to, size_t *out_size) {
     size_t size = 0, length = header->item_count;
@@ -127,7 +128,8 @@ static Error *decode_text(
 static Error *decode_texts(const NpyHeader *header, const uint8_t *items, NamedArray *array) {
     size_t count = (size_t)shape_count_unchecked(&header->shape);
     size_t item_size = npy_header_item_size(header);
-    /* a code point of 4 bytes takes at most 4, a byte of an S one; one more for the end */
+    /* a code point of 4 bytes takes at most 4 in UTF-8, a byte of an S element takes one; one more
+     * for the end */
     void *block = NULL;
     TRY(memory_alloc(count, sizeof(char *) + item_size + 1, &block));
     array->texts = block;
@@ -141,7 +143,7 @@ static Error *decode_texts(const NpyHeader *header, const uint8_t *items, NamedA
     return NULL;
 }
 
-/* Elements as they stand in the file to row-major ones of this machine's byte order. */
+/* Reorders elements from the file's order to row-major, in this machine's byte order. */
 static void order_elements(const NpyHeader *header, const uint8_t *from, size_t size, uint8_t *to) {
     if (header->fortran_order && header->shape.rank > 1)
         transpose(from, &header->shape, npy_header_item_size(header), to);
@@ -235,7 +237,7 @@ static size_t text_length(const char *text) {
     return length;
 }
 
-/* The longest text's length, but at least 1: numpy has no strings of length 0. */
+/* The longest text's length, at least 1: numpy has no strings of length 0. */
 size_t npy_text_width(const NamedArray *array) {
     int64_t count = shape_count_unchecked(&array->shape);
     size_t longest = 1;
@@ -255,7 +257,7 @@ Error *npy_write_header(const NamedArray *array, ByteWriter *out) {
     text_append(&text, ", 'fortran_order': False, 'shape': (");
     for (uint32_t i = 0; i < array->shape.rank; i++)
         text_appendf(&text, i ? " %lld," : "%lld,", (long long)array->shape.dims[i]);
-    /* a tuple of one needs its comma, longer ones go without the last */
+    /* a tuple of one element needs its comma; a longer one ends without */
     if (array->shape.rank > 1) text.size--;
     text_append(&text, "), }");
     TRY(text_builder_check(&text));

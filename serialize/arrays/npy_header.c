@@ -75,7 +75,7 @@ static Error *read_number(Cursor *cursor, int64_t *out) {
         cursor->position++;
     }
     if (cursor->position < cursor->size && cursor->text[cursor->position] == 'L')
-        cursor->position++; /* Python 2 wrote its long integers so */
+        cursor->position++; /* Python 2 wrote an L behind long integers */
     *out = value;
     return NULL;
 }

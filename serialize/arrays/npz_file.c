@@ -32,7 +32,7 @@ static Error *check_sizes(const ZipDirectory *directory, uint64_t bytes_max) {
     return NULL;
 }
 
-/* The head of a member, and no more of it. */
+/* Reads only the head of a member. */
 static Error *read_form(const ZipMember *member, NpyForm *out) {
     uint8_t prefix[NPY_PREFIX_SIZE];
     uint32_t size;
@@ -90,7 +90,7 @@ static Error *check_names(NpzArray *const *sorted, size_t count) {
     return NULL;
 }
 
-/* The array that a NAME.dtype stands beside, or NULL. */
+/* The array whose element type NAME.dtype holds, or NULL. */
 static NpzArray *find_described(
     const NpzArray *description, NpzArray *const *sorted, size_t count) {
     size_t length = strlen(description->name);
@@ -211,7 +211,7 @@ static Error *read_whole(const NpzArray *array, NamedArray *out) {
     const ZipMember *member = array->member;
     size_t size = (size_t)member->size;
     void *unpacked;
-    if (member->method == ZIP_STORED) { /* parsed where it stands */
+    if (member->method == ZIP_STORED) { /* parsed in the file's memory */
         TRY(zip_member_check(member));
         return npy_read(member->data, size, array->name, out);
     }

@@ -15,7 +15,7 @@ enum { CODE_POINT_SIZE = 4 };
 struct NpzPieces {
     ZipEntries entries;
     uint64_t written;
-    uint64_t left; /* bytes of the member that are to come */
+    uint64_t left; /* bytes of the member still to come */
     uLong crc;
 };
 

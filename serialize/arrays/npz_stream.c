@@ -9,9 +9,10 @@ struct NpzStream {
     const NpzArray *array;
     pthread_mutex_t mutex;
     ZipStream *stream;
-    size_t next; /* the first chunk that is not unpacked */
+    size_t next; /* the first chunk that is not unpacked yet */
     bool failed;
-    uint8_t *slots[NPZ_STREAM_CHUNKS_MAX]; /* by index: unpacked chunks; of pages, given back */
+    /* by index: unpacked chunks; the pages of a chunk that was read are returned to the system */
+    uint8_t *slots[NPZ_STREAM_CHUNKS_MAX];
 };
 
 static Error *skip_head(NpzStream *self) {

@@ -43,8 +43,8 @@ static Error *write_local(const NpzWriter *writer, const ZipEntry *member) {
         writer->output, writer->start + member->offset, header.data, header.size);
 }
 
-/* From these bytes on a thread adds the checksum up while they are written, which takes twice as
- * long. */
+/* From so many bytes on, a thread computes the checksum during the write; the checksum takes twice
+ * as long as the write. */
 enum { SUMMED_ASIDE_BYTES = 1 << 20 };
 
 typedef struct Content {
@@ -67,7 +67,7 @@ static Error *write_bytes(NpzWriter *writer, const Content *content) {
     return file_output_write(writer->output, content->data, content->size);
 }
 
-/* The local header comes once more when the checksum is known. */
+/* The local header is written again when the checksum is known. */
 static Error *write_large(NpzWriter *writer, Content *content, ZipEntry *member) {
     pthread_t thread;
     TRY(write_local(writer, member));

@@ -14,7 +14,7 @@ static int compare_begins(const void *a, const void *b) {
     const SafetensorsEntry *left = *(const SafetensorsEntry *const *)a;
     const SafetensorsEntry *right = *(const SafetensorsEntry *const *)b;
     if (left->begin != right->begin) return left->begin < right->begin ? -1 : 1;
-    return (left->end > right->end) - (left->end < right->end); /* empty ones first */
+    return (left->end > right->end) - (left->end < right->end); /* empty arrays first */
 }
 
 /* Checks that every byte behind the header belongs to exactly one array, so that no more than the
@@ -111,7 +111,8 @@ static Error *append_entry(TextBuilder *out, const NamedArray *array, uint64_t b
     return NULL;
 }
 
-/* The widest elements first, as the reference does it: then all are aligned. By name in between. */
+/* The widest elements first, as in the reference implementation, so that all arrays are aligned.
+ * Arrays of equal width by name. */
 static int compare_order(const void *a, const void *b) {
     const NamedArray *left = *(const NamedArray *const *)a;
     const NamedArray *right = *(const NamedArray *const *)b;

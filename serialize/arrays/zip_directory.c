@@ -22,15 +22,15 @@ static uint32_t signature_at(const uint8_t *at) {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Where the directory is and how many members it lists. */
+/* The place of the directory and the number of its members. */
 typedef struct DirectoryPlace {
     uint64_t count;
     uint64_t size;
     uint64_t offset;
-    uint64_t end; /* of the directory: where its end record begins */
+    uint64_t end; /* the end of the directory, where its end record begins */
 } DirectoryPlace;
 
-/* The end record is at the end of the file, but for a comment whose length it says. */
+/* The end record is the last part of the file except for a comment, whose length the record has. */
 static Error *find_end(const uint8_t *data, size_t size, size_t *out) {
     if (size < ZIP_END_SIZE) FAIL(CORRUPT, "not a zip file");
     size_t last = size - ZIP_END_SIZE;
@@ -56,7 +56,7 @@ static Error *read_zip64_end(const uint8_t *data, size_t end, DirectoryPlace *pl
     TRY(byte_read_u32(&reader, &disks));
     if (signature != ZIP64_LOCATOR_SIGNATURE || disk != 0 || disks > 1)
         FAIL(CORRUPT, "the zip64 directory is missing");
-    /* the record directly before its locator, without extensions */
+    /* the zip64 record stands directly before its locator and has no extensions */
     if (end < ZIP64_LOCATOR_SIZE + ZIP64_END_SIZE ||
         offset != end - ZIP64_LOCATOR_SIZE - ZIP64_END_SIZE)
         FAIL(CORRUPT, "the zip64 directory is not where the file says");
@@ -103,7 +103,7 @@ static Error *read_end(const uint8_t *data, size_t size, DirectoryPlace *out) {
     return NULL;
 }
 
-/* Fields that did not fit into the header stand in the extra field 1, in this order. */
+/* Sizes and offset that do not fit the header stand in the extra field 1, in this order. */
 static Error *read_zip64_extra(ByteReader extra, ZipMember *member) {
     bool size = member->size == UINT32_MAX, stored = member->stored_size == UINT32_MAX;
     bool offset = member->offset == UINT32_MAX;
@@ -121,7 +121,8 @@ static Error *read_zip64_extra(ByteReader extra, ZipMember *member) {
         if (offset) TRY(byte_read_u64(&fields, &member->offset));
         return NULL;
     }
-    return NULL; /* then they are exactly 2^32 - 1, and the checks that follow decide */
+    /* without the extra field, the sizes are exactly 2^32 - 1, which the later checks judge */
+    return NULL;
 }
 
 static Error *read_central(ByteReader *reader, ZipMember *out) {

@@ -10,9 +10,9 @@ enum { PART_SIZE = 1 << 30 };
 
 struct ZipStream {
     const ZipMember *member;
-    z_stream inflater; /* of a deflated one */
-    uint64_t given;    /* of the stored bytes, to the inflater */
-    uint64_t done;     /* of the content */
+    z_stream inflater; /* of a deflated member */
+    uint64_t given;    /* stored bytes passed to the inflater */
+    uint64_t done;     /* bytes of the content read so far */
     uint32_t crc32;
 };
 
@@ -87,7 +87,7 @@ Error *zip_stream_read(ZipStream *stream, void *out, size_t size) {
 }
 
 Error *zip_stream_finish(ZipStream *stream) {
-    uint8_t nothing; /* zlib wants an address even where nothing is to be written */
+    uint8_t nothing; /* zlib needs an address even for an output of 0 bytes */
     if (stream->done < stream->member->size) FAIL(CORRUPT, "its content was not read to its end");
     if (stream->member->method == ZIP_DEFLATED) TRY(inflate_part(stream, &nothing, 0));
     if (stream->crc32 != stream->member->crc32) FAIL(CORRUPT, "its content fails its CRC");

@@ -40,7 +40,7 @@ Error *zip_entries_add(
     return NULL;
 }
 
-/* The field of 4 bytes, or the mark that it stands in the extra field. */
+/* Writes a field of 4 bytes, or the mark that the number stands in the extra field. */
 static void write_u32_field(ByteWriter *out, uint64_t value, bool zip64) {
     byte_write_u32(out, zip64 ? UINT32_MAX : (uint32_t)value);
 }
@@ -94,7 +94,8 @@ static void write_central(const ZipEntries *entries, const ZipEntry *entry, Byte
     bool offset64 = entry->offset >= entries->zip64_from;
     uint16_t extra_size = (uint16_t)(size64 * 16 + offset64 * 8);
     byte_write_u32(out, ZIP_CENTRAL_SIGNATURE);
-    byte_write_u16(out, ZIP64_VERSION); /* made by: MS-DOS attributes, none set */
+    /* made by: version, and MS-DOS attributes, of which none is set */
+    byte_write_u16(out, ZIP64_VERSION);
     write_common(out, entry, size64, entries->described, entry->crc32);
     byte_write_u16(out, extra_size ? (uint16_t)(extra_size + 4) : 0);
     byte_write_u16(out, 0); /* comment */

@@ -56,7 +56,7 @@ static Error *read_bulks(const ObjectReader *self, const BulkRead *reads, size_t
     return container_read_bulks(self->container, reads, count, self->pool, self->verify);
 }
 
-/* Into memory that only its device reaches. */
+/* Reads into memory that only the device can address. */
 static Error *read_far(const ObjectReader *self, Storage *storage, const StoredExtent *extent) {
     Device *device = storage->device;
     void *copy;
@@ -125,7 +125,7 @@ static Error *constant_storage(const ObjectReader *self, uint32_t index, Storage
     return NULL;
 }
 
-/* A written tensor needs bytes that came with the file. */
+/* A written tensor must have all its bytes in the file. */
 static Error *check_covered(const StoredExtents *extents, const Tensor *tensor) {
     uint64_t size = tensor_bytes(tensor);
     for (uint32_t i = 0; i < extents->count; i++) {

@@ -126,7 +126,7 @@ static Error *read_sections(
     return error_wrap(read_inputs(container, objects, snapshot), "stateful");
 }
 
-/* The philox key belongs to the execution from its making, so counters come first. */
+/* Counters are read first, since the execution gets its philox key when it is made. */
 static Error *read_execution(const Container *container, WorkerPool *pool, ChunkVerify verify,
     Residency *residency, const ExecutionOptions *options, WarmStorages *warm, Snapshot *snapshot,
     Execution **out) {

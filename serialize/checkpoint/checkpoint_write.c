@@ -23,12 +23,13 @@ typedef struct CheckpointWriter {
     ObjectTable *table;
     LiveExtent *extents;
     uint32_t extent_count;
-    uint32_t next_extent; /* extents are sorted by storage, as storages are written */
+    /* extents are sorted by storage, in the order in which storages are written */
+    uint32_t next_extent;
     ChunkSink sink;
-    size_t *kept;         /* per extent in far memory: the first chunks that the sink has already */
+    size_t *kept;         /* per extent in far memory: how many of the first chunks the sink has */
     uint64_t *bases;      /* per object: the offset in its storage from which bytes are written */
-    DeviceStream *stream; /* on which values come from the device */
-    CopyAhead *copies;    /* of them */
+    DeviceStream *stream; /* for copies from the device */
+    CopyAhead *copies;    /* the copies of `stream` */
 } CheckpointWriter;
 
 static void write_value(const CheckpointWriter *self, ByteWriter *writer, const Value *value) {
@@ -43,14 +44,15 @@ static void write_values(
     for (uint32_t i = 0; i < count; i++) write_value(self, writer, &values[i]);
 }
 
-/* Whether its bytes come over a link, ahead of being written. */
+/* True when the storage's bytes are copied over a link, ahead of their use. */
 static bool is_far(const Storage *storage) { return !storage->device->class_->host_memory; }
 
 static uint32_t chunk_size_of(const Storage *storage) {
     return storage->append ? CHUNK_APPEND_SIZE : CHUNK_SIZE;
 }
 
-/* The storage's, of the chunks whose names it knows; *out_refs is released with memory_free. */
+/* The names of the extent's first chunks, as far as the storage knows them. The caller releases
+ * *out_refs with memory_free. */
 static Error *known_chunks(
     const Storage *storage, const LiveExtent *extent, ChunkRef **out_refs, size_t *out_count) {
     const uint32_t chunk_size = chunk_size_of(storage);
@@ -152,7 +154,7 @@ static void write_tensor(const CheckpointWriter *self, ByteWriter *writer, const
     byte_write_u8(writer, tensor->written);
     byte_write_u8(writer, constant);
     byte_write_u32(writer, index);
-    /* a zero-size tensor may stand anywhere in its storage */
+    /* the offset of a tensor without bytes means nothing */
     byte_write_u64(writer, tensor_bytes(tensor) ? tensor->offset - base : 0);
 }
 
@@ -329,7 +331,7 @@ static Error *count_kept(
     return error;
 }
 
-/* All that comes from the device, in the order in which it is written. */
+/* Lists the ranges to copy from the device, in the order in which they are written. */
 static Error *list_ranges(CheckpointWriter *self, DeviceRange *ranges, size_t *out_count) {
     size_t count = 0;
     for (uint32_t i = 0; i < self->extent_count; i++) {
@@ -392,7 +394,7 @@ Error *checkpoint_write(const Snapshot *snapshot, WorkerPool *pool, ChunkSink si
     return container_writer_finish(container, out_manifest, out_identity);
 }
 
-/* Into output, or into bytes. */
+/* Writes to output, or to bytes if output is NULL. */
 static Error *write_container(
     const Snapshot *snapshot, WorkerPool *pool, FileOutput *output, ByteWriter *bytes) {
     OWN(ContainerFile, file) = NULL;

@@ -8,7 +8,7 @@
 #include "serialize/container/value_bytes.h"
 
 enum { ARRAYS_BYTES_MIN = 8, CHUNK_REF_BYTES = DIGEST_SIZE + 4, RELEASE_MAX = 2 };
-/* Sections of an execution, in a file of its own or a job's. */
+/* The sections of an execution, in a checkpoint or in a job's file. */
 static const SectionNumber execution_sections[] = {SECTION_HEADER, SECTION_FRAMES,
     SECTION_REGISTERS, SECTION_OBJECTS, SECTION_COUNTERS, SECTION_YIELDS, SECTION_STATEFUL,
     SECTION_LABELS};
@@ -17,7 +17,7 @@ enum { EXECUTION_SECTIONS = sizeof execution_sections / sizeof *execution_sectio
 struct JobFileMemory {
     char *model;
     JobFileArrays *outputs;
-    ChunkRef *chunks; /* of inputs and outputs, in the order of their sections */
+    ChunkRef *chunks; /* chunks of inputs and outputs, in the order of their sections */
     size_t chunk_count, chunk_capacity;
 };
 
@@ -93,7 +93,7 @@ static Error *copy_execution(const Container *from, ContainerWriter *to) {
     return NULL;
 }
 
-/* Between two runs there is an executable, but no execution. */
+/* The header of a job between two runs: it has an executable, but no execution. */
 static Error *write_header(const JobFile *file, ContainerWriter *container) {
     ByteWriter OWN_BYTES(header) = {0};
     byte_write_bytes(&header, file->executable_identity.bytes, DIGEST_SIZE);
@@ -102,7 +102,7 @@ static Error *write_header(const JobFile *file, ContainerWriter *container) {
     return container_writer_add_written(container, SECTION_HEADER, &header);
 }
 
-/* Chunks are where the file's maker put them; the containers here only list them. */
+/* The chunks are already in the sink of the file's writer; the containers here only list them. */
 Error *job_file_write(const JobFile *file, const Container *execution, ByteWriter *out_manifest,
     Digest *out_identity) {
     OWN(ContainerWriter, container) = NULL;
@@ -220,7 +220,7 @@ static Error *read_chunk(ByteReader *reader, ChunkRef *out) {
     return NULL;
 }
 
-/* The chunks' place is known when all of them are read: out->chunks is set then. */
+/* out->chunks is set after all chunks are read, since the array moves when it grows. */
 static Error *read_arrays(ByteReader *reader, struct JobFileMemory *memory, JobFileArrays *out) {
     uint32_t count;
     TRY(read_block(reader, SIZE_MAX, &out->bytes, &out->size));

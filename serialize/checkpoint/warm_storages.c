@@ -14,9 +14,9 @@ typedef struct WarmEntry {
 
 /* The storages of one checkpoint. */
 typedef struct Holding {
-    WarmEntry *entries; /* ascending by name when it is complete */
+    WarmEntry *entries; /* ascending by name once all are read */
     size_t count, capacity;
-    WarmChunks chunks; /* of all of them */
+    WarmChunks chunks; /* of all entries */
 } Holding;
 
 struct WarmStorages {
@@ -74,7 +74,8 @@ static int compare(const void *a, const void *b) {
     return memcmp(left->name.bytes, right->name.bytes, DIGEST_SIZE);
 }
 
-/* An entry of that name that is still there; equal storages may be many. NULL: none. */
+/* An entry of that name whose storage is still there, or NULL. Several storages may have equal
+ * names. */
 static WarmEntry *find(const Holding *holding, const Digest *name) {
     const WarmEntry key = {.name = *name};
     if (holding->count == 0) return NULL;
@@ -87,7 +88,7 @@ static WarmEntry *find(const Holding *holding, const Digest *name) {
 }
 
 static uint64_t bulk_bytes(const StoredStorage *stored) {
-    uint64_t bytes = 0; /* each is bounded by its storage */
+    uint64_t bytes = 0; /* the sum cannot overflow: each extent is bounded by its storage */
     for (uint32_t i = 0; i < stored->extents.count; i++)
         if (!stored->extents.items[i].bytes) bytes += stored->extents.items[i].size;
     return bytes;
@@ -127,7 +128,7 @@ Error *warm_storages_read_bulks(WarmStorages *warm, const Container *container,
     return error_wrap(error, "bulk data");
 }
 
-/* One checkpoint on its way into the set. */
+/* The reading of one checkpoint into the set. */
 typedef struct Reading {
     WarmStorages *warm;
     const Container *container;
@@ -174,7 +175,7 @@ static Error *note_chunks(Reading *self, const StoredStorage *stored, const Stor
     return NULL;
 }
 
-/* *out NULL: there is no room for it. */
+/* *out NULL: the pool has no room for the storage. */
 static Error *make_storage(Reading *self, const StoredStorage *stored, Storage **out) {
     MemoryAnswer answer;
     OWN(Storage, storage) = NULL;
@@ -228,7 +229,7 @@ Error *warm_storages_read(
     memory_free(self.reads);
     warm_storages_clear(warm); /* storages that the new checkpoint shares were taken out before */
     if (error) {
-        holding_deinit(&self.next); /* not all of it was read */
+        holding_deinit(&self.next); /* only some of the storages were read */
         return error_wrap(error, "checkpoint");
     }
     warm->held = self.next;

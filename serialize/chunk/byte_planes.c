@@ -10,7 +10,7 @@
 #error "stored elements are little-endian; this file reads and writes them as the host's"
 #endif
 
-/* Elements come from anywhere: any alignment, any type. */
+/* Elements may have any alignment and type. */
 typedef uint16_t __attribute__((aligned(1), may_alias)) Loose16;
 typedef uint32_t __attribute__((aligned(1), may_alias)) Loose32;
 typedef uint64_t __attribute__((aligned(1), may_alias)) Loose64;
@@ -99,17 +99,17 @@ enum { BLOCK = 32 };
 #define AVX2_TARGET __attribute__((target("avx2")))
 
 typedef struct Block32 {
-    __m256i rows[4]; /* 8 elements each, or the 32 bytes of a plane */
+    __m256i rows[4]; /* four times 8 elements, or four times the 32 bytes of a plane */
 } Block32;
 
-/* In each 128-bit lane: 4 elements of 4 bytes become 4 planes of 4 bytes, and back. */
+/* In each 128-bit lane, 4 elements of 4 bytes become 4 planes of 4 bytes. Also the inverse. */
 AVX2_TARGET INLINE __m256i transpose_bytes(__m256i row) {
     const __m256i order = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0,
         4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm256_shuffle_epi8(row, order);
 }
 
-/* In each 128-bit lane: row r's word w becomes row w's word r. */
+/* In each 128-bit lane, word w of row r becomes word r of row w. */
 AVX2_TARGET INLINE Block32 transpose_words(Block32 in) {
     __m256i low01 = _mm256_unpacklo_epi32(in.rows[0], in.rows[1]);
     __m256i high01 = _mm256_unpackhi_epi32(in.rows[0], in.rows[1]);
@@ -223,7 +223,7 @@ AVX2_TARGET static size_t blocks_merge16(
     return i;
 }
 
-/* Eight planes are the four of the lower halves and the four of the upper ones. */
+/* The eight planes are the four planes of the lower halves, then the four of the upper halves. */
 AVX2_TARGET static size_t blocks_split64(
     const uint8_t *from, size_t count, uint8_t *const planes[]) {
     size_t i = 0;

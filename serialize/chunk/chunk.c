@@ -30,7 +30,7 @@ typedef enum ChunkCodec {
 
 typedef enum PlaneKind { PLANE_RAW = 0, PLANE_CONSTANT = 1, PLANE_ZSTD = 2 } PlaneKind;
 
-/* Coding must save this much, in 1/65536, to be worth its decoding. */
+/* Coding must save so much, in 1/65536, to be worth the time of decoding. */
 enum {
     PLANE_ENTROPY_MAX = 65536 - 65536 / 50, /* 2 % */
     BYTES_ENTROPY_MAX = 65536 - 65536 / 10, /* int8 quantised per row saves 9 % at a tenth of the
@@ -93,8 +93,8 @@ static Error *encode_zstd(Encoding *encoding, CodecSetting setting) {
     return NULL;
 }
 
-/* Whether level 3 makes pieces of the data smaller than their entropy, byte by byte, does: text and
- * code repeat strings, numbers do not. */
+/* Chooses level 3 if it makes trial pieces clearly smaller than their entropy, byte by byte: text
+ * and code repeat strings, numbers do not. */
 static Error *choose_bytes_setting(Encoding *encoding, CodecSetting *out) {
     size_t size = encoding->raw_size, piece = TRIAL_PIECE_SIZE, pieces = TRIAL_PIECES;
     if (size <= TRIAL_PIECES * TRIAL_PIECE_SIZE) piece = size, pieces = 1;
@@ -107,12 +107,12 @@ static Error *choose_bytes_setting(Encoding *encoding, CodecSetting *out) {
         matched += written > 0 ? written : piece;
     }
     size_t coded = (size_t)((uint64_t)(piece * pieces) * encoding->sample.plane_entropy[0] >> 16);
-    /* Huffman alone is coded three times as fast: level 3 must save 3 % against it. */
+    /* Huffman alone is coded three times as fast: level 3 must save 3 % more */
     *out = matched < coded - coded / 32 ? CODEC_LEVEL_3 : CODEC_HUFFMAN;
     return NULL;
 }
 
-/* True when the chunk is one element (or byte) over and over; then it is encoded. */
+/* True when the chunk repeats one element (or byte); the chunk is then encoded. */
 static bool encode_pattern(Encoding *encoding, size_t width) {
     if (encoding->raw_size <= width ||
         encoding->sample.repeat_count + CHUNK_SAMPLE_STRIPES < encoding->sample.element_count)
@@ -146,7 +146,8 @@ static Error *encode_planes(Encoding *encoding, uint32_t width) {
     size_t count = encoding->raw_size / width, tail = encoding->raw_size % width;
     uint8_t *planes[BYTE_PLANES_MAX] = {0};
     size_t size = width * PLANE_ENTRY_SIZE;
-    bool in_place = true; /* planes of noise, which come first, are split to where they stay */
+    /* planes of noise at the beginning are split directly to their final place */
+    bool in_place = true;
     for (uint32_t p = 0; p < width; p++) {
         in_place = in_place && encoding->sample.plane_entropy[p] > PLANE_ENTROPY_MAX;
         planes[p] = in_place ? encoding->payload + size + p * count

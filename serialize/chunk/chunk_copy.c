@@ -1,7 +1,7 @@
 #include "base/allocator.h"
 #include "serialize/chunk/chunk.h"
 
-/* Chunks are fetched and checked a window at a time by all threads, then put in order by one. */
+/* All threads fetch and check the chunks of a window; then one thread puts them in order. */
 enum { WINDOW = 16 };
 
 typedef struct CopyJob {

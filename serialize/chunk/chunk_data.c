@@ -50,17 +50,17 @@ Error *chunk_sink_count_leading(
  * other: the waits below end. */
 enum {
     SLOTS_MAX = 24, /* encoded chunks in memory at most: 24 MiB */
-    TOGETHER = 2,   /* chunks that one thread has at a time: hashed by turns */
+    TOGETHER = 2,   /* chunks of one thread at a time, which are hashed by turns */
 };
 
 typedef struct Slot {
     ByteWriter stored;
     bool skip;  /* not put: the sink has the chunk, or a lower index of this data puts it */
-    bool ready; /* encoded; waits for its turn */
+    bool ready; /* encoded, and waiting to be put */
 } Slot;
 
 typedef struct WriteJob {
-    const uint8_t *data; /* NULL: the reader gives it */
+    const uint8_t *data; /* NULL: the reader provides the bytes */
     RawChunks reader;
     uint64_t size;
     uint32_t chunk_size;
@@ -90,7 +90,7 @@ static void job_fail(WriteJob *job) {
     pthread_mutex_unlock(&job->mutex);
 }
 
-/* Waits until fewer than slot_count chunks are between put and index. False after a failure. */
+/* Waits until fewer than slot_count chunks are between put and index. False: a chunk has failed. */
 static bool wait_for_slot(WriteJob *job, size_t index) {
     pthread_mutex_lock(&job->mutex);
     while (!job->failed && index >= job->put_count + job->slot_count)
@@ -118,7 +118,8 @@ static bool is_on_its_way(WriteJob *job, size_t index) {
     return false;
 }
 
-/* out_skip: no need to encode. One thread at a time, by index. */
+/* out_skip: the chunk need not be encoded. Called by one thread at a time, in the order of
+ * indices. */
 static Error *decide(WriteJob *job, size_t index, bool *out_skip) {
     /* before the sink is asked: a chunk that is put between the two checks is found by one of
      * them */
@@ -157,7 +158,7 @@ static Error *put_ready(WriteJob *job) {
         pthread_mutex_lock(&job->mutex);
         slot->ready = false;
         job->put_count++;
-        job->failed |= error != NULL; /* before another thread puts the next one */
+        job->failed |= error != NULL; /* before another thread puts the next chunk */
         pthread_cond_broadcast(&job->moved);
     }
     if (mine) job->putting = false;
@@ -165,7 +166,7 @@ static Error *put_ready(WriteJob *job) {
     return error;
 }
 
-/* The chunks that a thread has, beginning with the one at index. */
+/* The chunks that a thread encodes together, beginning with the one at index. */
 typedef struct Together {
     size_t index, count;
     const void *raw[TOGETHER];
@@ -249,7 +250,7 @@ static Error *write_task(void *context, size_t task) {
     size_t left = chunk_count(job->size, job->chunk_size) - chunks.index;
     chunks.count = left < TOGETHER ? left : TOGETHER;
     if (!wait_for_slot(job, chunks.index + chunks.count - 1))
-        return NULL; /* the one that failed reports it */
+        return NULL; /* the task that failed returns the error */
     Error *error = write_together(job, &chunks);
     if (error) job_fail(job);
     return error;
@@ -305,7 +306,7 @@ Error *chunk_write_read(WorkerPool *pool, RawChunks reader, uint64_t size, uint3
     return run_job(pool, &job);
 }
 
-/* Where one chunk goes. */
+/* The destination of one chunk. */
 typedef struct Piece {
     const ChunkRef *ref;
     uint8_t *out;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* log2(value) in 1/65536. Exact at powers of two, at most 0.008 off between them. */
+/* log2(value) in 1/65536. Exact at powers of two, and off by at most 0.008 between them. */
 static uint32_t log2_fixed(uint32_t value) {
     uint32_t whole = 31 - (uint32_t)__builtin_clz(value);
     uint64_t fraction = ((uint64_t)value << (31 - whole) & 0x7fffffff) >> 15;
@@ -38,7 +38,8 @@ static inline __attribute__((always_inline)) uint32_t count_repeats_of(
     return repeats;
 }
 
-/* With the width known, copying an element is one instruction: 3 % of encoding. */
+/* For each width apart, so that copying an element is one instruction, which saves 3 % of
+ * encoding. */
 static uint32_t count_repeats(const uint8_t *elements, size_t count, uint32_t width) {
     if (width == 1) return count_repeats_of(elements, count, 1);
     if (width == 2) return count_repeats_of(elements, count, 2);
@@ -56,7 +57,8 @@ void chunk_sample_take(ChunkFilter filter, const uint8_t *raw, size_t count, Chu
     size_t stripe = count < STRIPES * STRIPE ? (count + STRIPES - 1) / STRIPES : STRIPE;
     *out = (ChunkSample){0};
     for (size_t s = 0; s < STRIPES; s++) {
-        /* spread evenly; in a short chunk they follow each other and the last may be cut */
+        /* stripes are spread evenly; in a short chunk they follow each other and the last one may
+         * be cut */
         size_t first = count < STRIPES * STRIPE ? s * stripe : s * (count - stripe) / (STRIPES - 1);
         if (first >= count) break;
         size_t taken = stripe < count - first ? stripe : count - first;

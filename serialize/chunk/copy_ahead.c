@@ -31,8 +31,9 @@ struct CopyAhead {
     pthread_t thread;
     pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t moved;
-    uint32_t pending[COPY_AHEAD_PIECES]; /* chunks copied, or being copied, and not done with */
-    size_t copied;                       /* pieces */
+    /* by buffer: chunks that are copied or being copied, and still in use */
+    uint32_t pending[COPY_AHEAD_PIECES];
+    size_t copied; /* pieces */
     bool thread_runs, ending;
     Error *error;
 };

@@ -5,7 +5,8 @@
 
 #include "base/allocator.h"
 
-/* A storage seldom has more than one live extent; of one cut into many, the first few are kept. */
+/* A storage seldom has more than one live extent. Of a storage with many extents, the first few are
+ * kept. */
 enum { EXTENTS_MAX = 8 };
 
 typedef struct KnownExtent {
@@ -51,7 +52,7 @@ static StorageChunks *ensure(Storage *storage) {
     return get(storage);
 }
 
-/* Where an extent that begins there is, or would be; NULL: there are too many. */
+/* The place for the extent that begins at the offset, or NULL if the storage has too many. */
 static KnownExtent *find(StorageChunks *chunks, uint64_t offset, uint32_t chunk_size) {
     for (size_t i = 0; i < chunks->extent_count; i++) {
         KnownExtent *extent = &chunks->extents[i];
@@ -60,7 +61,7 @@ static KnownExtent *find(StorageChunks *chunks, uint64_t offset, uint32_t chunk_
     return chunks->extent_count < EXTENTS_MAX ? &chunks->extents[chunks->extent_count] : NULL;
 }
 
-/* The last chunk of an extent that has grown since is another one now. */
+/* If the extent has grown, its last chunk has other bytes and is not counted. */
 static size_t count_leading(const KnownExtent *extent, uint64_t size) {
     const size_t count = chunk_count(size, extent->chunk_size);
     size_t known = 0;
@@ -85,7 +86,7 @@ size_t storage_chunks_get(const Storage *storage, uint64_t offset, uint64_t size
     return count;
 }
 
-/* Of two extents that begin at the same place the one with more chunks stays. */
+/* Of two extents that begin at the same place, the one with more chunks is kept. */
 static Error *note(StorageChunks *chunks, uint64_t offset, uint64_t size, uint32_t chunk_size,
     const ChunkRef *refs) {
     const size_t count = chunk_count(size, chunk_size);

@@ -10,7 +10,7 @@ Error *container_copy_chunks(
         "bulk data");
 }
 
-/* Of those that stand in the file, into room for all of them. */
+/* Lists the chunks of the file that the sink has. out_refs has room for all chunks. */
 static Error *list_known(
     const ContainerInput *input, ChunkSink sink, ChunkRef *out_refs, size_t *out_count) {
     ChunkRef asked[CHUNKS_FOUND_AT_ONCE];

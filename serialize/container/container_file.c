@@ -7,9 +7,9 @@
 enum { TABLE_SIZE_MIN = 64 };
 
 struct ContainerFile {
-    FileOutput *output; /* or */
+    FileOutput *output; /* one of these two */
     ByteWriter *memory; /* both NULL: only the size is computed */
-    uint64_t size;      /* so far */
+    uint64_t size;      /* bytes written so far */
     IndexEntry *entries;
     size_t entry_count;
     size_t entry_capacity;
@@ -38,7 +38,8 @@ static Error *create(FileOutput *output, ByteWriter *memory, ContainerFile **out
     TRY(memory_alloc(TABLE_SIZE_MIN, sizeof *file->table, &block));
     file->table = block;
     file->table_size = TABLE_SIZE_MIN;
-    static const uint8_t no_header[FILE_HEADER_SIZE]; /* until the end: no magic, so no container */
+    /* a place holder until the end: without the magic number the file is no container */
+    static const uint8_t no_header[FILE_HEADER_SIZE];
     TRY(file_append(file, no_header, sizeof no_header));
     *out = TAKE(file);
     return NULL;
@@ -59,7 +60,7 @@ void container_file_release(ContainerFile *file) {
     memory_free(file);
 }
 
-/* Where the hash is or would be. */
+/* The place of the hash in the table, or the free place where it belongs. */
 static uint32_t *table_place(const ContainerFile *file, const Digest *hash) {
     size_t place = (size_t)digest_xxh3(hash->bytes, DIGEST_SIZE) & (file->table_size - 1);
     while (
@@ -120,7 +121,7 @@ ChunkSink container_file_get_sink(ContainerFile *file) {
     return (ChunkSink){file_sink_find, file_sink_put, file};
 }
 
-/* Also proves that the file will be taken when it is read. */
+/* Checks that a reader would accept the file. */
 static Error *check_complete(ContainerFile *file, const void *manifest, size_t manifest_size) {
     OWN(Container, container) = NULL;
     TRY(container_open_manifest(
@@ -160,7 +161,7 @@ static Error *make_header(
     return NULL;
 }
 
-/* All that stands behind the chunks. */
+/* Writes everything behind the chunks. */
 static Error *write_end(
     ContainerFile *file, const void *manifest, size_t manifest_size, ByteWriter *out_header) {
     ByteWriter OWN_BYTES(packed) = {0};

@@ -10,7 +10,7 @@
 
 /* ---- manifest ---- */
 
-/* The frame of a packed manifest; false for one that is not packed. */
+/* Finds the frame of a packed manifest. *out_packed false: the manifest is not packed. */
 static Error *find_frame(
     const void *manifest, size_t size, bool *out_packed, ByteReader *out_frame) {
     uint64_t checksum;
@@ -24,7 +24,7 @@ static Error *find_frame(
     return NULL;
 }
 
-/* Gives container->manifest, which is a copy. */
+/* Sets container->manifest to a copy of the raw manifest. */
 static Error *unpack_manifest(Container *container, const void *manifest, size_t size) {
     uint64_t raw_size = size;
     bool is_packed;
@@ -89,7 +89,7 @@ static Error *read_section_entry(ByteReader *reader, ContainerKind kind, uint32_
     return NULL;
 }
 
-/* Reads the table into container->sections; the sections themselves follow in the reader. */
+/* Reads the table into container->sections. The reader then stands at the first section. */
 static Error *read_sections(Container *container, ByteReader *reader) {
     uint32_t count = 0;
     TRY(byte_read_count(reader, MANIFEST_ENTRY_SIZE, &count));
@@ -282,7 +282,7 @@ static Error *parse_index(
     return NULL;
 }
 
-/* out_manifest_offset: where the index ends. */
+/* out_manifest_offset: the end of the index. */
 static Error *read_index(
     ContainerInput *input, const FileHeader *header, uint64_t *out_manifest_offset) {
     uint64_t offset = header->index_offset;

@@ -20,12 +20,12 @@ typedef struct ExecutableReader {
         uint32_t register_count, word_count;
         bool is_bytecode;
     } * codes;
-    /* All bulk data lies in one storage, so that it lies on huge pages however small the tensors
-     * are: 4 KiB pages cost a load more time than decoding does. */
+    /* All bulk data is in one storage, so that it has huge pages even for small tensors: faults of
+     * 4 KiB pages would cost more time than decoding. */
     Storage *bulk_storage; /* NULL until the first constant with bulk data */
     struct BulkPlace {
         uint64_t offset; /* in bulk_storage */
-        bool wanted;     /* by a constant */
+        bool wanted;     /* a constant uses it */
     } * places;
 } ExecutableReader;
 
@@ -233,7 +233,7 @@ static Error *read_constant_value(ExecutableReader *self, ByteReader *reader, Va
     return value_bytes_read_scalar(reader, tag, out);
 }
 
-/* Fills the bulk storage where constants lie in it. */
+/* Fills the bulk storage with the data of all constants. */
 static Error *read_bulk_data(ExecutableReader *self) {
     if (!self->bulk_storage || self->outline) return NULL;
     uint32_t count = container_bulk_count(self->container);

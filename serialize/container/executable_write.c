@@ -113,7 +113,7 @@ Error *executable_write(
     return container_writer_finish(container, out_manifest, &executable->identity);
 }
 
-/* Chunks are hashed, and nothing is encoded. */
+/* Hashes the chunks without encoding them. */
 Error *executable_identify(Executable *executable, WorkerPool *pool) {
     ByteWriter OWN_BYTES(manifest) = {0};
     return executable_write(executable, pool, chunk_sink_full(), &manifest);

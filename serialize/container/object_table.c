@@ -6,12 +6,12 @@
 
 typedef struct Slot {
     const void *object; /* NULL: free */
-    uint32_t index;     /* INDEX_PENDING while its children are being added */
+    uint32_t index;     /* INDEX_PENDING until all children are added */
 } Slot;
 
 #define INDEX_PENDING UINT32_MAX
 
-/* One object being visited: which of its children comes next. */
+/* An object on the path, and its next child. */
 typedef struct Visit {
     Value value;
     uint32_t next_child;
@@ -66,7 +66,7 @@ static Error *enlarge(ObjectTable *table) {
     return NULL;
 }
 
-/* The storage of a tensor is its only child; constants' storages are written by index instead. */
+/* The storage is a tensor's only child. Constants' storages are written by index instead. */
 static const Value *children_of(const Value *value, Value *storage, uint32_t *out_count) {
     if (!value_is(value, OBJECT_TENSOR)) return value_children(value, out_count);
     Storage *of = value->tensor->storage;

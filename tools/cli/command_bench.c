@@ -27,9 +27,9 @@ typedef struct Bench {
     const CommandContext *context;
     RunMachine *machine;
     uint32_t function;
-    int64_t threads, repeat, executions; /* as given */
-    double seconds;                      /* from the common start to the last end */
-    double *each;                        /* seconds of every run, executions × repeat of them */
+    int64_t threads, repeat, executions; /* the options' values */
+    double seconds;                      /* from the common start to the last lane's end */
+    double *each;                        /* seconds of every run: executions × repeat numbers */
     pthread_mutex_t mutex;               /* guards the members below */
     pthread_cond_t changed;
     int64_t ready; /* lanes that have warmed up */
@@ -40,10 +40,10 @@ typedef struct Bench {
  * uses: objects of two lanes in one cache line would slow each other down. */
 typedef struct Lane {
     Bench *bench;
-    ExecutionOptions options; /* with reserves of its own */
-    Value *values;            /* inputs of its own, as jobs have them */
+    ExecutionOptions options; /* with reserves of the lane's own */
+    Value *values;            /* the lane's own inputs, since jobs have their own, too */
     uint32_t value_count;
-    double *seconds; /* repeat of them */
+    double *seconds; /* repeat numbers */
     pthread_t thread;
     uint64_t end_ns;
     Error *error;
@@ -80,7 +80,7 @@ static void close_lane(const Lane *lane) {
     array_values_release(lane->values, lane->value_count);
 }
 
-/* Until all lanes may start. */
+/* Waits until all lanes may start. */
 static void wait_for_start(Bench *bench) {
     (void)pthread_mutex_lock(&bench->mutex);
     bench->ready++;
@@ -89,7 +89,7 @@ static void wait_for_start(Bench *bench) {
     (void)pthread_mutex_unlock(&bench->mutex);
 }
 
-/* Lets that many lanes start together, once they are ready. Answers when. */
+/* Starts that many lanes together once they are ready. Returns the time of the start. */
 static uint64_t start_lanes(Bench *bench, int64_t count) {
     (void)pthread_mutex_lock(&bench->mutex);
     while (bench->ready < count) (void)pthread_cond_wait(&bench->changed, &bench->mutex);
@@ -100,7 +100,7 @@ static uint64_t start_lanes(Bench *bench, int64_t count) {
     return start_ns;
 }
 
-/* Writes to the lane at the end only: others lie beside it. */
+/* Writes to the lane only at the end, since other lanes are in adjacent memory. */
 static void run_lane(Lane *lane) {
     Error *error = lane->error;
     for (int64_t i = 0; i < lane->bench->repeat && !error; i++)
@@ -118,7 +118,7 @@ static void *serve_lane(void *context) {
     return NULL;
 }
 
-/* Without threads: a process that has one only is faster. */
+/* Runs without threads: a process with a single thread is faster. */
 static Error *run_alone(Bench *bench, Lane *lane) {
     lane->error = open_lane(lane);
     const uint64_t start_ns = clock_now_ns(clock_real());
@@ -199,7 +199,7 @@ static Error *read_counts(const CommandContext *context, Bench *bench) {
     return command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &bench->threads);
 }
 
-/* Of a daemon's model, too, it is measured here: a daemon has others to look after. */
+/* A daemon's model is also run in this process, since the daemon serves others. */
 static Error *open_model(
     const CommandContext *context, HttpClient *client, ModelAccess *access, RunMachine *machine) {
     const char *name = context->arguments[0];

@@ -68,10 +68,11 @@ Error *command_rm_job(CommandContext *context) {
     return job_changes_run(context, HTTP_METHOD_DELETE, NULL);
 }
 
-/* Errors: INVALID it has not succeeded, and --partial was not given. */
+/* Errors: INVALID the job has not succeeded and --partial is not given. */
 static Error *check_state(const CommandContext *context, json_object *job) {
     const char *state = remote_text(job, "state"), *why = remote_text(job, "why");
-    const char *moved = remote_text(job, "moved_state"); /* where it is now */
+    /* the state on the node to which the job moved */
+    const char *moved = remote_text(job, "moved_state");
     if (*moved) state = moved;
     if (strcmp(state, "succeeded") == 0 || command_flag(context, "partial")) return NULL;
     FAIL(INVALID, "job %s is %s%s%s; --partial writes its outputs so far", context->arguments[0],
@@ -125,7 +126,7 @@ Error *job_changes_fetch_checkpoint(HttpClient *client, const CommandContext *co
     return NULL;
 }
 
-/* The file is durable here: the daemon need not keep the job's data for another one. */
+/* The file is durable, so the daemon need not keep the job's data for another restore. */
 static void drop_data(HttpClient *client, const char *job) {
     TextBuilder OWN_TEXT(address) = {0};
     OWN_JSON(answer) = NULL;

@@ -26,7 +26,7 @@ const CommandOption command_compile_options[] = {
     {0},
 };
 
-/* Before a second thread or an untrusted byte. */
+/* Called before a second thread starts and before untrusted bytes are read. */
 static Error *enter_sandbox(const CommandContext *context) {
     int64_t memory, data, seconds, file;
     TRY(command_integer(context, "memory-max", 0, INT64_MAX, 0, &memory));
@@ -34,8 +34,8 @@ static Error *enter_sandbox(const CommandContext *context) {
     TRY(command_integer(context, "seconds-max", 0, INT32_MAX, 0, &seconds));
     TRY(command_integer(context, "file-max", 0, INT64_MAX, 0, &file));
     if (!command_flag(context, "sandbox")) return NULL;
-    TRY(crypto_library_open()); /* large constants are hashed with it, and no library opens inside
-                                 */
+    /* opened now: large constants are hashed, and the sandbox lets no library open */
+    TRY(crypto_library_open());
     return sandbox_enter(&(SandboxLimits){.memory_bytes = (uint64_t)memory,
         .data_bytes = (uint64_t)data,
         .file_bytes = (uint64_t)file,

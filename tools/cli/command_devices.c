@@ -55,7 +55,7 @@ static Error *print_kernel(const CommandContext *context, const char *device, co
     return command_print_json(object);
 }
 
-/* In the order in which they are asked. */
+/* Prints the kernels in the order of the search. */
 static Error *print_kernels(const CommandContext *context, const char *spec) {
     OWN(Device, device) = NULL;
     TRY(device_open(spec, &device));

@@ -47,7 +47,7 @@ static Error *print_one(
     return command_print_json(object);
 }
 
-/* One answer or one error line for each source; the first error decides the exit code. */
+/* Prints an answer or an error line for each source. The first error decides the exit code. */
 Error *command_disasm(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     if (command_flag(context, "relax"))
@@ -62,7 +62,7 @@ Error *command_disasm(CommandContext *context) {
             continue;
         }
         command_print_error(context, error);
-        error_free(error); /* said; the first one is the command's */
+        error_free(error); /* printed already; only the first error is returned */
     }
     return first;
 }

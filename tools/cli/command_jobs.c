@@ -55,7 +55,7 @@ static void print_event(json_object *event) {
         remote_text(event, "kind"), remote_text(event, "state"), remote_text(event, "why"));
 }
 
-/* Nothing for a job without one. */
+/* Prints nothing for a job without a deadline. */
 static void print_deadline(json_object *job) {
     char deadline[32], end[32];
     json_object *feasible = remote_field(job, "feasible");
@@ -101,7 +101,7 @@ static void print_checkpoints_header(void) {
 }
 
 static void print_checkpoint(json_object *checkpoint) {
-    char time[32], items[32] = "-"; /* of a single job */
+    char time[32], items[32] = "-"; /* for a single job */
     int64_t done = remote_int(checkpoint, "items_done");
     remote_print_time(remote_real(checkpoint, "time"), time);
     if (done >= 0) (void)snprintf(items, sizeof items, "%lld", (long long)done);

@@ -90,7 +90,7 @@ static Error *add_option(CommandContext *context, const CommandOption *option, c
     return NULL;
 }
 
-/* --name, --name=value, --name value; -o stands for --output. */
+/* Reads --name, --name=value or --name value; -o means --output. */
 static Error *scan_option(Scan *scan, CommandContext *context) {
     const char *word = scan->argv[scan->at++];
     const char *name = strcmp(word, "-o") == 0 ? "output" : word + 2;
@@ -153,7 +153,7 @@ Error *command_line_parse(
     int argc, char **argv, CommandContext *context, CommandWanted *out_wanted) {
     Scan scan = {.argc = argc, .argv = argv, .at = 1};
     bool words_only = false;
-    /* an error about the options is printed as JSON, too, wherever --json stands */
+    /* found first, since errors about other options are printed as JSON, too */
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--json") == 0) context->json = true;
     while (scan.at < argc) {

@@ -41,7 +41,7 @@ static void show_progress(Progress *progress, json_object *status) {
         (uint64_t)remote_int(status, "round_bytes"));
 }
 
-/* Until it is over. */
+/* Shows the migration until it is over. */
 static Error *follow(
     const CommandContext *context, HttpClient *client, json_object **inout_status) {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};

@@ -63,7 +63,7 @@ static Error *find_token(const CommandContext *context, char out[TOKEN_TEXT_SIZE
     return NULL;
 }
 
-/* Only who sits before a terminal can compare. */
+/* Asks only on a terminal, where a person can compare the key. */
 static bool is_trusted(const char *url, const char *key) {
     char answer[ANSWER_SIZE];
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
@@ -77,10 +77,10 @@ typedef struct NodeAddition {
     const CommandContext *context;
     HttpClient *client;
     char token[TOKEN_TEXT_SIZE];
-    char key[128]; /* "": none is trusted yet */
+    char key[128]; /* "" while no key is trusted */
 } NodeAddition;
 
-/* out_shown: the key that the daemon found there, to be compared; "" none. */
+/* out_shown: the key that the daemon found at the address; "" if the error is another one. */
 static Error *post(const NodeAddition *addition, json_object **out, char out_shown[128]) {
     HttpClientReply OWN_REPLY(reply) = {0};
     const CommandContext *context = addition->context;

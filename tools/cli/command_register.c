@@ -112,7 +112,8 @@ static Error *register_here(const CommandContext *context, const char *format,
     return describe(&version, executable, start_ns, out);
 }
 
-/* The daemon's compiler says the same as the one here, which only runs for a lower precision. */
+/* Prints the warnings of the daemon's compiler. The compiler here, which runs only for a lower
+ * precision, would print the same ones. */
 static void take_warnings(json_object *inout_object, TextBuilder *out_warnings) {
     json_object *array;
     const bool found = json_object_object_get_ex(inout_object, "warnings", &array) &&

@@ -34,14 +34,14 @@ static Error *open_machine(const CommandContext *context, ModelAccess *access, c
         run_machine_open_stored(context, access, identity, "its executable", out_machine);
     if (error_code(error) != ERROR_NOT_FOUND) return error;
     if (!job || !job->file.executable) {
-        error_free(error); /* said more clearly here */
+        error_free(error); /* the message below says more */
         digest_print(identity, text);
         FAIL(NOT_FOUND,
             "the checkpoint needs executable %s, which this home does not have; import it "
             "or give --model FILE.lvx",
             text);
     }
-    error_free(error); /* the job brought it along */
+    error_free(error); /* the job's file contains the executable */
     TRY(run_job_load_model(job, access->pool, &executable));
     return run_machine_open(context, access->pool, TAKE(executable), out_machine);
 }

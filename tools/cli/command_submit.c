@@ -84,7 +84,7 @@ static Error *make_policy(const CommandContext *context, json_object *policy) {
 }
 
 static void print_submitted(json_object *job) {
-    const char *why = remote_text(job, "why"); /* of one that was waited for */
+    const char *why = remote_text(job, "why"); /* set if the command waited for the job */
     printf(
         "%s %s%s%s\n", remote_text(job, "job"), remote_text(job, "state"), *why ? ": " : "", why);
 }
@@ -100,7 +100,7 @@ static Error *wait_for(CommandContext *context, HttpClient *client, json_object 
     progress_end(&progress);
     TRY(error);
     context->exit_code = job_watch_exit_code(watch.state);
-    /* the answer to the submission has a state of its own */
+    /* replaces the state of the submission's answer */
     json_object_object_add(job, "state", json_object_new_string(watch.state));
     if (watch.why[0]) json_object_object_add(job, "why", json_object_new_string(watch.why));
     return NULL;

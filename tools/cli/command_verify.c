@@ -77,7 +77,7 @@ static Error *wait_for_end(HttpClient *client, Progress *progress, json_object *
         progress_note(progress, remote_text(*inout_found, "replay_state"));
         progress_update(progress, (uint64_t)remote_int(*inout_found, "compared"),
             (uint64_t)remote_int(*inout_found, "outputs"));
-        (void)nanosleep(&pause, NULL); /* a signal ends it */
+        (void)nanosleep(&pause, NULL); /* a signal ends the pause */
         RunSignal caught = run_signals_take();
         if (caught == RUN_SIGNAL_SUSPEND) return give_up(client, replay, inout_found);
         if (caught == RUN_SIGNAL_PAUSE) (void)raise(SIGSTOP);

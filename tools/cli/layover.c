@@ -1,4 +1,5 @@
-/* The command line: splits it, runs one verb, answers with one line and an exit code. */
+/* The command line: parses the arguments, runs one verb, and ends with one line and an exit
+ * code. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static int report(const CommandContext *context, Error *owned_error) {
 int main(int argc, char **argv) {
     void *memory = NULL;
     CommandWanted wanted = COMMAND_WANTED_RUN;
-    /* a reader that went away is an error of the write, not the end of the process */
+    /* a reader that closed the pipe is an error of the write, not the end of the process */
     (void)signal(SIGPIPE, SIG_IGN);
     Error *error = memory_alloc(1, sizeof(CommandContext), &memory);
     if (error) {

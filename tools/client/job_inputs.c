@@ -58,7 +58,7 @@ static Error *read_folder(const char *folder, ArrayList *list) {
     return error;
 }
 
-/* Axes of an input of the model; -1: not known. */
+/* The number of axes of a model's input; -1 if it is not known. */
 static Error *find_rank(
     const CommandContext *context, HttpClient *client, const char *option, int *out_rank) {
     const char *wanted = command_option(context, "function");
@@ -86,7 +86,7 @@ static Error *find_rank(
     return NULL;
 }
 
-/* The shape of all files together: the first one's, with as many entries as all have. */
+/* The shape of all files together: the first file's shape, with the entries of all files. */
 static Error *join_shapes(const ArrayList *files, bool stack, Shape *out) {
     const NamedArray *first = &files->items[0];
     int64_t total = 0;

@@ -34,7 +34,7 @@ static void print_change(json_object *line) {
     char time[32];
     remote_print_time(remote_real(line, "time"), time);
     const char *state = remote_text(line, "state"), *why = remote_text(line, "why");
-    const char *kind = remote_text(line, "kind"); /* "": of a state, or of progress */
+    const char *kind = remote_text(line, "kind"); /* "" for a change of state, and for progress */
     if (*state)
         printf("%6lld  %s  %-10s %s\n", (long long)remote_int(line, "seq"), time,
             *kind ? kind : state, why);
@@ -72,7 +72,8 @@ static Error *take_line(void *self, const char *text) {
     const char *state = remote_text(line, "state");
     if (sequence > watch->since) watch->since = sequence;
     if (*state) {
-        /* progress repeats the state without the reason; other events have reasons of their own */
+        /* a line of progress repeats the state without the reason; other events have their own
+         * reasons */
         bool told = !*remote_text(line, "kind") &&
                     (remote_field(line, "why") || strcmp(watch->state, state) != 0);
         if (told) (void)snprintf(watch->why, sizeof watch->why, "%s", remote_text(line, "why"));
@@ -95,7 +96,7 @@ static bool is_interrupted(void *self) {
     return watch->interrupted(watch);
 }
 
-/* One stream, from watch->since on. */
+/* Follows one stream, from watch->since on. */
 static Error *follow(JobWatch *watch) {
     TextBuilder OWN_TEXT(path) = {0};
     HttpClientReply OWN_REPLY(reply) = {0};
@@ -113,7 +114,7 @@ static Error *follow(JobWatch *watch) {
     };
     Error *error = http_client_call(watch->client, &call, &reply);
     if (watch->stopped) {
-        error_free(error); /* the stream was left because everything was said */
+        error_free(error); /* this side closed the stream after the last line it needed */
         return NULL;
     }
     TRY(error);
@@ -135,7 +136,7 @@ static Error *check_suspended(JobWatch *watch) {
     return NULL;
 }
 
-/* A line of progress may tell the end before the change that has the reason. */
+/* A line of progress may show the end before the line that has the reason. */
 static Error *find_why(JobWatch *watch) {
     OWN_JSON(job) = NULL;
     if (watch->why[0] || !watch->ended || strcmp(watch->state, "succeeded") == 0) return NULL;
@@ -146,7 +147,7 @@ static Error *find_why(JobWatch *watch) {
 
 /* ---- a job that moved to another node: this node is asked for its progress now and then ---- */
 
-/* A line when something is new. */
+/* Prints a line when state or outputs have changed. */
 static Error *tell_moved(JobWatch *watch, json_object *job, int64_t outputs) {
     json_object *line;
     if (!watch->show) return NULL;

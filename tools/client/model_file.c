@@ -34,8 +34,9 @@ Error *model_file_format(const char *path, const char *wanted, const char **out_
     return NULL;
 }
 
-/* How far above the folder that the caller names the tree of its links may begin. A hub's cache has
- * models--x/snapshots/REVISION[/…]/model.onnx, a link to models--x/blobs/…, and so has the data. */
+/* How many levels above the named folder the tree of the folder's links may begin. A hub's cache
+ * has models--x/snapshots/REVISION[/…]/model.onnx, a link to models--x/blobs/…, and so has the
+ * data. */
 enum { TREE_LEVELS_MAX = 4 };
 
 static uint32_t count_parts(const char *path) {
@@ -73,7 +74,7 @@ static void find_tree(const char *folder, const char *file, char out[PATH_MAX]) 
     (void)snprintf(out, PATH_MAX, "%s", common);
 }
 
-/* The folder that the caller named, for a model's external data. */
+/* Opens the folder that the caller named, for a model's external data. */
 static Error *open_folder(
     const char *path, bool follow_links, char tree[PATH_MAX], OnnxFolder *out) {
     char named[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];

@@ -10,16 +10,16 @@
 #include "serialize/arrays/npz.h"
 #include "tools/client/job_watch.h"
 
-/* Arrays of one name, in the order in which they came. */
+/* The arrays of one name, in the order of the answers. */
 typedef struct Group {
-    NamedArray whole; /* type and shape of all of them together */
+    NamedArray whole; /* element type and shape of the joined arrays */
     ArrayList items;
     struct Group *next;
 } Group;
 
 typedef struct Pieces {
     bool append;
-    NameMap *names; /* to groups */
+    NameMap *names; /* from a name to its group */
     Group *first, **last;
 } Pieces;
 
@@ -104,7 +104,7 @@ static Error *write_pieces(const Pieces *pieces, const char *path) {
     return file_output_commit(output);
 }
 
-/* One answer. */
+/* Fetches one answer. */
 static Error *get(
     HttpClient *client, const char *job, int64_t since, const char *path, HttpClientReply *reply) {
     TextBuilder OWN_TEXT(address) = {0};

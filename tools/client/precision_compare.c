@@ -27,7 +27,7 @@ static double argmax_agreement(
     return (double)same / (double)rows;
 }
 
-/* Of an infinity to itself 0. */
+/* The difference of two equal infinities, or of two NaNs, is 0. */
 static double difference(double a, double b) {
     if (a == b || (isnan(a) && isnan(b))) return 0;
     return fabs(a - b);

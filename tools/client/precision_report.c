@@ -165,7 +165,7 @@ Error *precision_measure(const CommandContext *context, ModelAccess *access, con
     Error *error = measure(context, access->pool, full, lowered, outputs);
     if (!error || is_given) return error;
     json_fields_text(inout_precision, "unmeasured", error_message(error));
-    error_free(error); /* said in the answer */
+    error_free(error); /* the answer has the message */
     return NULL;
 }
 

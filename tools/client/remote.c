@@ -120,7 +120,7 @@ static void append_items(json_object *from, json_object *inout_to) {
         json_object_array_add(inout_to, json_object_get(json_object_array_get_idx(from, i)));
 }
 
-/* Writes the address of the page that begins where the reply says. */
+/* Writes the address of the next page, whose start the reply has. */
 static Error *write_next(const TextBuilder *path, const HttpClientReply *reply, TextBuilder *out) {
     text_builder_deinit(out);
     text_append(out, text_builder_get(path));

@@ -27,7 +27,7 @@ static Error *check_options(const CommandContext *context) {
     return NULL;
 }
 
-/* The numbers that run and resume share, as fields of a policy. */
+/* Adds the options that run and resume share to the policy. */
 static Error *add_numbers(const CommandContext *context, json_object *policy) {
     static const struct {
         const char *option, *field;
@@ -46,7 +46,7 @@ static Error *add_numbers(const CommandContext *context, json_object *policy) {
     return NULL;
 }
 
-static RunSignal caught; /* only this file's thread reads and writes it */
+static RunSignal caught; /* read and written by this file's thread only */
 
 static bool was_signalled(void *self) {
     (void)self;
@@ -68,7 +68,7 @@ static Error *pass_signal(
     *out_over = false;
     if (signal == RUN_SIGNAL_PAUSE) {
         TRY(post(watch->client, watch->job, "suspend"));
-        (void)raise(SIGSTOP); /* until SIGCONT */
+        (void)raise(SIGSTOP); /* returns after SIGCONT */
         return post(watch->client, watch->job, "resume");
     }
     *out_over = true;

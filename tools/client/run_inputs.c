@@ -24,7 +24,7 @@ static Error *read_npy(
     return array_list_add(list, &array);
 }
 
-/* Arrays of a file that holds several, behind those read before. */
+/* Appends the arrays of a file that holds several. */
 static Error *append(ArrayList *list, ArrayList *more) {
     for (size_t i = 0; i < more->count; i++) TRY(array_list_add(list, &more->items[i]));
     return NULL;

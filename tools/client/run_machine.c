@@ -13,7 +13,7 @@
 #include "tools/client/run_signals.h"
 #include "vm/residency/residency_image.h"
 
-enum { YIELDS_KEPT_MAX = 1 << 16 /* of a run without a job to stream them to */ };
+enum { YIELDS_KEPT_MAX = 1 << 16 /* for a run, which has no job to stream them to */ };
 
 static Error *open_devices(RunMachine *machine) {
     TRY(device_open("cpu", &machine->host));
@@ -44,7 +44,7 @@ static void warn(void *context, const char *text) {
     if (!machine->quiet) (void)fprintf(stderr, "layover: %s\n", text);
 }
 
-/* As a daemon does it. */
+/* Loads a stored model as a daemon does. */
 static Error *load_stored(RunMachine *machine) {
     const ModelAccess *access = machine->access;
     const ResidentModelsOptions options = {.store = access->store,
@@ -72,7 +72,7 @@ static Error *make_resident(RunMachine *machine) {
         machine->executable, machine->host, machine->device, machine->pool, &machine->residency);
 }
 
-/* Every --packed library into one registry. */
+/* Loads all --packed libraries into one registry. */
 static Error *load_packed(const CommandContext *context, ExecutionOptions *options) {
     const char *path;
     if (!command_flag(context, "packed")) return NULL;
@@ -104,7 +104,7 @@ Error *run_machine_open(const CommandContext *context, WorkerPool *pool,
     return NULL;
 }
 
-/* Without it the model is decoded and packed each time: slow, but right. */
+/* Without the cache the model is decoded and packed at each run, which is slow, but right. */
 static void open_weights(RunMachine *machine) {
     Error *error = weight_cache_open(store_home(machine->access->store), 0, &machine->weights);
     if (error)
@@ -208,7 +208,7 @@ Error *run_machine_pause(RunMachine *machine) {
     TRY(checkpoint_to_memory(machine, &file));
     run_signals_watch(NULL);
     close_devices(machine);
-    (void)raise(SIGSTOP); /* until SIGCONT */
+    (void)raise(SIGSTOP); /* returns after SIGCONT */
     TRY(make_resident(machine));
     TRY(container_open_memory(CONTAINER_CHECKPOINT, file.data, file.size, &container));
     return run_machine_resume(machine, container);

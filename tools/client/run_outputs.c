@@ -33,5 +33,5 @@ Error *run_outputs_write(Execution *execution, const ArrayList *earlier, const c
         TRY(npz_writer_add(writer, &earlier->items[i]));
     TRY(write_yields(execution, sink));
     TRY(npz_writer_finish(writer));
-    return file_output_publish(output); /* running again gives the same bits */
+    return file_output_publish(output); /* not synced: another run gives the same bits */
 }

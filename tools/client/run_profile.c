@@ -15,7 +15,7 @@ enum { PROFILE_NAME_SIZE = 64 };
 typedef struct ProfileRow {
     char name[PROFILE_NAME_SIZE], kernel[PROFILE_NAME_SIZE];
     uint64_t calls, ns;
-    OperatorCost cost; /* of all calls */
+    OperatorCost cost; /* sum over all calls */
 } ProfileRow;
 
 static Error *find_row(
@@ -81,7 +81,7 @@ static Error *on_call(void *context, const InstrumentCall *call, InstrumentAnswe
 
 Error *run_profile_attach(RunProfile *profile, Execution *execution, uint32_t threads) {
     ProfileRow *first;
-    TRY(find_row(profile, "", "", &first)); /* so that rows is not NULL */
+    TRY(find_row(profile, "", "", &first)); /* so that the array is not NULL */
     profile->row_count = 0;
     profile->execution = execution;
     profile->threads = threads;
@@ -106,13 +106,14 @@ static void find_limits(const RunProfile *profile, CpuLimits *out) {
     if (strcmp(kind, "cpu") != 0 && strcmp(kind, "sim") != 0) return;
     Error *error = device_open("cpu", &processor);
     if (!error) error = cpu_limits_measure(processor, profile->threads, out);
-    error_free(error); /* the run itself worked */
+    error_free(error); /* without limits the profile is still complete */
 }
 
 /* ---- printing ---- */
 
 typedef struct Rates {
-    double ms, share, gflops, gbytes, flops_share, bytes_share; /* of the limits; -1: unknown */
+    /* shares: of the limits; -1: unknown */
+    double ms, share, gflops, gbytes, flops_share, bytes_share;
 } Rates;
 
 static Rates rates_of(const ProfileRow *row, uint64_t total_ns, const CpuLimits *limits) {

@@ -38,7 +38,7 @@ Error *run_options_check(const CommandContext *context) {
     return check_writable(context, "checkpoint");
 }
 
-/* A stop that the run asked for, or a signal. */
+/* Handles a stop: one that the run asked for, or a signal. */
 static Error *handle_stop(RunMachine *machine, uint64_t instructions_end, bool *out_suspended) {
     *out_suspended = false;
     RunSignal signal = run_signals_take();
@@ -52,7 +52,7 @@ static Error *handle_stop(RunMachine *machine, uint64_t instructions_end, bool *
     return NULL;
 }
 
-/* One stretch; *out_ended: finished or to be suspended. */
+/* Runs until the next stop. *out_ended: the execution finished or must be suspended. */
 static Error *run_stretch(
     RunMachine *machine, uint64_t instructions_end, bool *out_ended, bool *out_suspended) {
     RunResult result;
@@ -93,7 +93,8 @@ static Error *run_all(const CommandContext *context, RunMachine *machine, RunOut
     TRY(run_signals_install());
     run_signals_watch(machine->execution);
     if (command_flag(context, "suspend-after-ms")) {
-        ended = outcome->suspended = after_ms == 0; /* before the first instruction */
+        /* 0 ms: suspended before the first instruction */
+        ended = outcome->suspended = after_ms == 0;
         TRY(run_signals_set_timer(after_ms));
     }
     while (!ended) TRY(run_stretch(machine, instructions_end, &ended, &outcome->suspended));

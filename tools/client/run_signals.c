@@ -13,12 +13,13 @@ static _Atomic(Execution *) watched;
 static void on_signal(int number) {
     atomic_store(&pending, number == SIGTSTP ? RUN_SIGNAL_PAUSE : RUN_SIGNAL_SUSPEND);
     Execution *execution = atomic_load(&watched);
-    if (execution) execution_request_suspend(execution); /* one atomic store */
+    /* an atomic store, which a handler may do */
+    if (execution) execution_request_suspend(execution);
 }
 
 void run_signals_watch(Execution *execution) {
     atomic_store(&watched, execution);
-    /* one that came between two executions must stop the next */
+    /* a signal between two executions stops the next one */
     if (execution && atomic_load(&pending) != RUN_SIGNAL_NONE) execution_request_suspend(execution);
 }
 
@@ -27,7 +28,7 @@ Error *run_signals_install(void) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
     for (size_t i = 0; i < sizeof suspending / sizeof *suspending; i++) {
         const int number = suspending[i];
-        /* nohup(1): the run outlives its terminal */
+        /* under nohup(1) the run outlives its terminal */
         if (number == SIGHUP && sigaction(number, NULL, &before) == 0 &&
             before.sa_handler == SIG_IGN)
             continue;

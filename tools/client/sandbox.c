@@ -166,7 +166,7 @@ static Error *allow_folder(int rules, const char *path, uint64_t access) {
     return NULL;
 }
 
-/* Kernels without Landlock (before 5.13, or switched off) have the other walls. */
+/* A kernel without Landlock (before 5.13, or switched off) still has the other restrictions. */
 static Error *restrict_files(void) {
     const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
     const uint64_t writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -185,7 +185,7 @@ static Error *restrict_files(void) {
     return error;
 }
 
-/* A limit that was inherited and is lower stays: no process may raise it. */
+/* Keeps a lower limit that was inherited, since no process may raise it. */
 static Error *limit(__rlimit_resource_t resource, uint64_t value) {
     struct rlimit both;
     if (getrlimit(resource, &both) != 0)

@@ -94,7 +94,7 @@ static void print_head(const char *title, const char *what) {
         title, what, LEGEND);
 }
 
-/* spec: NULL for cpu with nothing but its portable kernels. */
+/* spec: NULL for cpu with its portable kernels only. */
 static Error *make_table(const char *spec, TextBuilder *out_table) {
     OWN(Device, device) = NULL;
     if (spec)

@@ -10,11 +10,11 @@
 
 struct LayoverModel {
     Refcount refcount;
-    Device *host, *device; /* one and the same for cpu */
+    Device *host, *device; /* the same device for cpu */
     WorkerPool *pool;
     Residency *residency;
     PackedRegistry *packed;
-    MemoryPool *reserves[SLOT_COUNT]; /* of the model's executions */
+    MemoryPool *reserves[SLOT_COUNT]; /* for the pools of the model's executions */
     uint32_t threads;
 };
 
@@ -23,7 +23,7 @@ struct LayoverExecution {
     Execution *execution;
 };
 
-/* The public error is ours, under a name of its own. */
+/* The public error is an internal error under another type. */
 static LayoverError *public_error(Error *owned_error) { return (LayoverError *)owned_error; }
 
 const char *layover_version(void) { return LAYOVER_VERSION; }
@@ -138,7 +138,7 @@ static Error *make_execution(LayoverModel *model, LayoverExecution **out) {
     return NULL;
 }
 
-/* Consumes every tensor; values[i] stays nil where one could not be taken. */
+/* Consumes every tensor. values[i] stays nil for a tensor that cannot be imported. */
 static Error *import_inputs(
     LayoverModel *model, DLManagedTensor **owned_inputs, uint32_t count, Value *values) {
     Error *error = NULL;
@@ -150,7 +150,7 @@ static Error *import_inputs(
         else if (!error)
             error = error_wrap(failed, "input %u", i);
         else
-            error_free(failed); /* the first is reported */
+            error_free(failed); /* only the first error is returned */
     }
     return error;
 }

@@ -123,7 +123,7 @@ static const char *add_for_library(void *registry, const char *name, int32_t ari
     Error *error = packed_bridge_add(registry, name, arity, function, context, release);
     if (!error) return NULL;
     (void)snprintf(message, sizeof message, "%s", error_message(error));
-    error_free(error); /* said as a text */
+    error_free(error); /* its text was returned */
     return message;
 }
 

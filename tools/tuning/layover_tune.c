@@ -25,13 +25,13 @@ static const char USAGE_TEXT[] =
 
 typedef struct Options {
     bool quick, chosen[CPU_RULE_COUNT], any_chosen;
-    int64_t threads; /* 0: as the rule wants */
+    int64_t threads; /* 0: by the rule */
     const char *write;
 } Options;
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, TABLE_SIZE_MAX = 1 << 20 };
 
-/* ---- where it measures ---- */
+/* ---- the calls that are measured ---- */
 
 typedef struct Place {
     CpuRule rule;
@@ -143,7 +143,8 @@ static Error *time_ways(TuneWay ways[2], uint32_t threads, bool quick, double ou
     uint32_t launches[2];
     for (int way = 0; way < 2; way++) {
         double ns;
-        TRY(tune_way_run(&ways[way], threads, 1, &ns)); /* also starts threads, maps pages */
+        /* a first run also starts threads and maps pages */
+        TRY(tune_way_run(&ways[way], threads, 1, &ns));
         TRY(tune_way_run(&ways[way], threads, 1, &ns));
         const double wanted = (quick ? QUICK_ROUND_NS : ROUND_NS) / ns;
         launches[way] = wanted < 1 ? 1 : wanted > LAUNCHES_MAX ? LAUNCHES_MAX : (uint32_t)wanted;
@@ -203,7 +204,7 @@ static Error *measure(Device *device, const Place *place, const TuneCall *call,
 
 /* ---- a rule ---- */
 
-/* A value that stands is not put aside for less of the time. */
+/* A present value is replaced only if a new one saves so much of the time. */
 static const double MARGIN = 0.02;
 
 static Error *tune_rule(Device *device, CpuRule rule, const Options *options, TuneTable *inout) {

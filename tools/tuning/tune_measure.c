@@ -7,11 +7,12 @@
 #include "kernels/device/float_environment.h"
 #include "kernels/shape_rules/operator_infer.h"
 
-/* Of a network, about: a small one's weights stay in the last level cache, a large one's do not. */
+/* About the weights of a network: a small network's weights stay in the last level cache, a large
+ * one's do not. */
 static const uint64_t WEIGHTS_BYTES = UINT64_C(48) << 20;
 
-/* Random numbers of -0.5 … 0.5: zeros would be faster, and denormal numbers slower than anything
- * real. */
+/* Random numbers of -0.5 … 0.5. Zeros would be faster than real weights, and denormal numbers
+ * slower. */
 static void fill(float *to, uint64_t count) {
     uint64_t random = 88172645463325252u;
     for (uint64_t i = 0; i < count; i++) {

@@ -10,12 +10,12 @@ void tune_table_of_program(TuneTable *out) {
         memcpy(out->values[rule], cpu_rule_info(rule)->values, sizeof out->values[rule]);
 }
 
-/* Behind `word` at the start of a line, or NULL. */
+/* The text behind `word` if the line begins with `word`, or NULL. */
 static const char *begins(const char *line, const char *word) {
     return text_starts_with(line, word) ? line + strlen(word) : NULL;
 }
 
-/* Reads a number and moves behind it. */
+/* Reads a number and moves *inout_at behind it. */
 static Error *read_number(const char **inout_at, int64_t *out) {
     char *end;
     const char *at = *inout_at;
@@ -36,7 +36,7 @@ static Error *find_rule(const char *name, size_t size, CpuRule *out) {
     FAIL(INVALID, "no rule %.*s in this build", (int)size, name);
 }
 
-/* From behind "CPU_RULE(" to the first comma behind the values. */
+/* Rewrites a row from behind "CPU_RULE(" to the first comma behind the values. */
 static Error *write_row(const TuneTable *table, const char **inout_at, bool *inout_changed,
     bool seen[CPU_RULE_COUNT], TextBuilder *out) {
     const char *at = *inout_at;
@@ -59,7 +59,8 @@ static Error *write_row(const TuneTable *table, const char **inout_at, bool *ino
     return NULL;
 }
 
-/* The rows first: whether any is new decides the version, which stands before them. */
+/* Writes the rows first: the version, which stands before them in the file, is raised if a row has
+ * changed. */
 static Error *write_rows(
     const char *text, const TuneTable *table, bool raise, bool *out_changed, TextBuilder *out) {
     bool seen[CPU_RULE_COUNT] = {false};

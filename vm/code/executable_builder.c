@@ -94,7 +94,7 @@ static Error *port_check(const Port *port) {
     return NULL;
 }
 
-/* Arrays come and go by their names. */
+/* Names of ports must be unique, since arrays are passed by name. */
 static Error *ports_check_names(const Port *ports, uint32_t count) {
     OWN(NameMap, names) = NULL;
     TRY(name_map_create(&names));

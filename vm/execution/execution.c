@@ -233,10 +233,11 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
     if (error) error = locate(execution, error);
     Error *queued = finish_queued(execution);
     if (error)
-        error_free(queued); /* the first error is the one that is returned */
+        error_free(queued); /* the first error is returned */
     else
         error = queued;
-    if (!error) error = residency_check(execution->residency); /* before the result is believed */
+    /* checked before the result is used */
+    if (!error) error = residency_check(execution->residency);
     if (error) {
         execution->failed = true;
         return error;

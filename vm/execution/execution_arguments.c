@@ -27,7 +27,8 @@ bool execution_owns_memory(const Execution *execution, const Tensor *tensor) {
 
 static void release_owner_storage(void *owner) { storage_release(owner); }
 
-/* The same bytes in another slot: sealed, since two storages now stand for them. */
+/* Makes a tensor of the same bytes in another slot. Sealed, since two storages now have these
+ * bytes. */
 static Error *alias_in_slot(Execution *execution, Tensor *tensor, uint8_t slot, Tensor **out) {
     Storage *from = tensor->storage;
     OWN(Storage, alias) = NULL;

@@ -15,7 +15,7 @@ typedef struct Restoring {
     const Snapshot *snapshot;
     LiveRegisters *live;
     ValueFreezer *freezer;
-    uint32_t next_register; /* of the snapshot's */
+    uint32_t next_register; /* index into the snapshot's registers */
     /* Per function: bit 0 if it makes tail calls, bit 1 if it is the target of one. */
     uint8_t *tails;
 } Restoring;

@@ -32,7 +32,7 @@ Error *instruction_tail_invoke(
     (void)registers;
     Frame caller = *execution_top(execution);
     uint32_t function = instruction->operands[0].index;
-    execution->options.depth_limit++; /* for a moment both frames stand */
+    execution->options.depth_limit++; /* both frames exist for a moment */
     Error *error = push_call(execution, instruction, function, 1, 0);
     execution->options.depth_limit--;
     TRY(error);
@@ -83,7 +83,7 @@ static void finish_operands(
         operand_finish(&instruction->operands[i], registers);
 }
 
-/* A packed function wants a VM function to run instead of answering: a tail call. */
+/* A packed function asks for a VM function to run in its place: a tail call. */
 static Error *push_tail(
     Execution *execution, const DecodedInstruction *instruction, PackedCall *call) {
     uint32_t function = call->tail_function, count = call->tail_argument_count;

@@ -154,7 +154,7 @@ static Error *freeze_yielded(
     uint8_t slot;
     uint64_t bytes;
     if (!error || !value_freezer_needs(freezer, &slot, &bytes)) return error;
-    error_free(error); /* not a failure: run again when there is memory */
+    error_free(error); /* no failure: the instruction runs again when there is memory */
     execution_need_memory(execution, slot, bytes, out_step);
     return NULL;
 }

@@ -54,7 +54,8 @@ static void finish_all(const DecodedInstruction *instruction, Value *registers) 
         operand_finish(&instruction->operands[i], registers);
 }
 
-/* Ends an instruction that made an object: last uses go, then the destination is set. */
+/* Ends an instruction that made an object: releases operands at their last use, then sets the
+ * destination. */
 static void finish(
     const DecodedInstruction *instruction, Value *registers, ObjectKind kind, void *owned_object) {
     finish_all(instruction, registers);

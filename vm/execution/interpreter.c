@@ -78,7 +78,7 @@ static Error *int_op(const DecodedInstruction *instruction, Value *registers) {
     return NULL;
 }
 
-/* Whether If's two values are equal. Plain ints and bools, the rule, take no call. */
+/* Compares If's two values. Plain ints and bools, the usual case, need no call. */
 static inline Error *test_equal(
     const DecodedInstruction *instruction, const Value *registers, bool *out_equal) {
     const Value *left = operand_get(&instruction->operands[0], registers);
@@ -141,7 +141,7 @@ static RunKind take_stop(Execution *execution) {
 #define STOP_ASKED() (atomic_load_explicit(&execution->stop, memory_order_relaxed) != 0)
 #endif
 
-/* After a completed instruction: the countdown, the flag, the next one. */
+/* Ends an instruction: counts down, checks the flag, takes the next one. */
 #define NEXT(next)                                                                                 \
     {                                                                                              \
         instruction = (next);                                                                      \
@@ -257,6 +257,6 @@ Error *interpreter_run(Execution *execution, Budget budget, RunResult *out_resul
 
 const void *const *interpreter_labels(void) {
     if (COMPUTED_GOTO && !atomic_load_explicit(&run_labels, memory_order_relaxed))
-        error_free(interpreter_run(NULL, (Budget){0}, NULL)); /* only says where the labels are */
+        error_free(interpreter_run(NULL, (Budget){0}, NULL)); /* only stores the labels */
     return atomic_load_explicit(&run_labels, memory_order_relaxed);
 }

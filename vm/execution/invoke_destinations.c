@@ -62,7 +62,7 @@ static Error *check_output(const Invocation *invocation, uint32_t index) {
     return NULL;
 }
 
-/* Whether no out lies where an input does. */
+/* True when no output shares a byte with an input. */
 static bool is_apart(const Invocation *invocation) {
     for (uint32_t i = 0; i < invocation->output_count; i++) {
         const Extent written = extent_of(invocation->outputs[i]);
@@ -85,7 +85,7 @@ static Error *copy_view(Invocation *invocation) {
 }
 
 static Error *launch(Invocation *invocation, Step *out_step) {
-    /* how many bytes strings take is known when they are there */
+    /* the size of strings is known only after they are computed */
     if (invocation->plan->measure_bytes) FAIL(UNSUPPORTED, "strings into a given tensor");
     if (invocation->plan->view) {
         invocation->shapes[0] = invocation->plan->outputs[0].shape;

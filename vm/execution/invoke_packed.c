@@ -297,7 +297,7 @@ static Error *make_tensor(
     Error *error = create_tensor(invocation, index, dtype, shape, out_answer, out);
     if (error_code(error) != ERROR_EXHAUSTED || !execution_flush_recycled(invocation->execution))
         return error;
-    error_free(error); /* once more without the recycled ones */
+    error_free(error); /* tries once more without the recycled tensors */
     return create_tensor(invocation, index, dtype, shape, out_answer, out);
 }
 
@@ -351,7 +351,8 @@ static bool writes_in_place(const Invocation *invocation) {
     return false;
 }
 
-/* Inputs' last uses, then the destinations: an output's register may be an input's. */
+/* Releases inputs at their last use, then sets the destinations: an output's register may be an
+ * input's. */
 void invocation_store_outputs(Invocation *invocation) {
     Value *registers = invocation->registers;
     for (uint32_t i = 0; i < invocation->input_count; i++) {

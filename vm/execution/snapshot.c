@@ -64,7 +64,7 @@ static Error *take_yields(Taking *taking) {
     TRY(memory_alloc(execution->yield_count, sizeof(Value), &memory));
     snapshot->yields = memory;
     for (uint32_t i = 0; i < execution->yield_count; i++) {
-        /* frozen when they were yielded */
+        /* values are frozen when they are yielded */
         uint32_t at = (execution->yield_first + i) % execution->yield_capacity;
         snapshot->yields[snapshot->yield_count++] = value_copy(execution->yields[at]);
     }
@@ -100,8 +100,8 @@ static Error *take_all(Taking *taking) {
     return take_inputs(taking);
 }
 
-/* Copies of mutable objects may be under way, and so may the values with which a restored
- * execution, or one that has not run yet, began. */
+/* Copies of mutable objects may be queued. So may the first values of an execution that was
+ * restored or has not run yet. */
 static Error *mark_ready(const Taking *taking) {
     const MemoryPool *pool = taking->execution->pools[SLOT_DEVICE];
     Device *device = memory_pool_get_device(pool);

@@ -93,7 +93,7 @@ static Error *start(
     return NULL;
 }
 
-/* Again through the ports: together they must agree on the dimensions they share. */
+/* Checks all arguments against the ports again, since they must agree on shared dimensions. */
 static Error *bind_and_start(
     Execution *execution, uint32_t function, const Value *arguments, uint32_t count) {
     void *memory;

@@ -175,7 +175,7 @@ static Error *freeze_opaque(ValueFreezer *freezer, Opaque *opaque, Value *out) {
     return NULL;
 }
 
-/* Anything but a container that is not known yet. */
+/* Freezes any value except a container that is not known yet. */
 static Error *freeze_one(ValueFreezer *freezer, const Value *value, Value *out) {
     if (value_is(value, OBJECT_TENSOR)) return freeze_tensor(freezer, value->tensor, out);
     if (value_is(value, OBJECT_OPAQUE)) return freeze_opaque(freezer, value->opaque, out);

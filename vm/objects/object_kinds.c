@@ -30,7 +30,7 @@ struct ObjectMeter {
     /* Bytes of live objects, and one for the owner: the thread that brings the count to 0 frees the
      * meter. */
     _Atomic uint64_t used_bytes;
-    uint64_t limit_bytes; /* the owner's one included */
+    uint64_t limit_bytes; /* with the owner's one */
 };
 
 Error *object_meter_create(uint64_t limit_bytes, ObjectMeter **out) {
@@ -93,7 +93,7 @@ const Value *value_children(const Value *value, uint32_t *out_count) {
     return value->closure->bound;
 }
 
-/* Each takes the caller's reference to an object of its kind. */
+/* Each function releases the caller's reference to an object of its kind. */
 static void object_release_TENSOR(Value value) { tensor_release(value.tensor); }
 static void object_release_STORAGE(Value value) { storage_release(value.storage); }
 static void object_release_SHAPE(Value value) { shape_object_release(value.shape); }
@@ -134,8 +134,8 @@ static void container_free(Value dead) {
     object_meter_refund(meter, charge);
 }
 
-/* An explicit stack instead of recursion: a list nested 10^7 deep goes in constant C stack and
- * without allocating. */
+/* Uses an explicit stack instead of recursion: a list nested 10^7 deep is released in constant C
+ * stack and without allocations. */
 static void container_release(Value container) {
     if (!refcount_release(container.object)) return;
     uint64_t stack = 0;

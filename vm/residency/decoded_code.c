@@ -9,16 +9,17 @@
 enum {
     KEPT_KEY_WORDS_MAX = 256, /* upper bound on a kept cache's key, which has shapes and short
                                * values */
-    KEPT_SITES_MAX = 16,      /* sets of caches: so many executions side by side find one */
+    /* sets of caches for each function; so many executions at once find one */
+    KEPT_SITES_MAX = 16,
 };
 
-/* A cache line each: threads side by side take and leave them all the time. */
+/* One cache line each, since threads take and leave them all the time. */
 typedef struct KeptSites {
-    _Atomic(InlineCache *) caches; /* that no execution uses; NULL: none */
+    _Atomic(InlineCache *) caches; /* unused caches; NULL: none */
     uint8_t padding[64 - sizeof(void *)];
 } KeptSites;
 
-/* There once a function was called: an executable may have a million of them. */
+/* Made when a function is first called: an executable may have a million functions. */
 typedef struct CodeEntry {
     DecodedFunction function;
     KeptSites sites[KEPT_SITES_MAX];
@@ -194,7 +195,7 @@ static InlineCache *take_kept(CodeEntry *entry) {
     return NULL;
 }
 
-/* False: there are enough of them. */
+/* False: the function has enough of them. */
 static bool keep(CodeEntry *entry, InlineCache *sites) {
     for (uint32_t i = 0; i < KEPT_SITES_MAX; i++) {
         _Atomic(InlineCache *) *place = place_of(entry, i);

@@ -26,7 +26,7 @@ static bool input_matches(
     const uint64_t *key = *inout_key;
     const Tensor *tensor = input->tensor;
     if (!tensor) {
-        /* absent: 0; packed: the address of the weight itself, which stands for its constant */
+        /* absent: 0; packed: the address of the packed weight */
         *inout_key = key + 1;
         return key < end && *key == (uint64_t)(uintptr_t)input->weight;
     }

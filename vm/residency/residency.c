@@ -13,9 +13,9 @@
 /* The state of a residency while it is made. */
 typedef struct Making {
     Residency *residency;
-    const Executable *data; /* where the constants' bytes are; NULL: nowhere */
+    const Executable *data; /* the executable that has the constants' bytes, or NULL */
     PackedWeight
-        *candidates; /* constant inputs of primitives; unsorted, with duplicates at first */
+        *candidates; /* constant inputs of primitives; at first unsorted and with duplicates */
     size_t candidate_count, candidate_capacity;
     uint8_t *needs_plain; /* per constant */
 } Making;

@@ -8,7 +8,7 @@
 
 enum {
     COPY_BYTES = 4 << 20
-}; /* one task's: large enough for a link, small enough for two threads */
+}; /* bytes of one task: large enough for a link, small enough for two threads */
 
 /* ---- from an image ---- */
 
@@ -16,13 +16,13 @@ typedef struct Loading {
     Residency *residency;
     const WeightLayout *layout;
     WeightImage *image;
-    Storage *wholes[SLOT_COUNT]; /* where the image's bytes are for each slot */
+    Storage *wholes[SLOT_COUNT]; /* for each slot the storage with the image's bytes */
     bool copies;                 /* the device's constants are copied to the device */
 } Loading;
 
 static void release_image(void *image) { weight_image_release(image); }
 
-/* The image itself is the memory. */
+/* Uses the image itself as the slot's memory. */
 static Error *lend_memory(Loading *loading, uint8_t slot) {
     Residency *residency = loading->residency;
     WeightImage *image = loading->image;

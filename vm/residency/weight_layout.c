@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "kernels/tensor/tensor.h"
 
-enum { LAYOUT_VERSION = 1 }; /* raised where the same list comes to mean other bytes */
+enum { LAYOUT_VERSION = 1 }; /* raised when the same list of items means other bytes */
 
 static Error *add(WeightLayout *layout, uint64_t *inout_end, WeightItem item) {
     item.offset = *inout_end;
@@ -32,7 +32,8 @@ static Error *add_plain(const Residency *residency, const uint8_t *needs_plain, 
     return NULL;
 }
 
-/* Which of the device's kernels read these bytes decides about them as much as their places do. */
+/* The digest covers the kernels that read the bytes, since a kernel decides about the bytes of its
+ * operand. */
 static Error *digest_items(const Residency *residency, WeightLayout *layout) {
     ByteWriter OWN_BYTES(writer) = {0};
     TextBuilder OWN_TEXT(class_text) = {0};
