@@ -65,8 +65,9 @@ static uint64_t left_of(uint64_t quota, uint64_t a, uint64_t b) {
     return left > b ? left - b : 0;
 }
 
-/* Takes at least `bytes` more. The caller holds the table's mutex. The catalog is read under that
- * mutex: bytes that leave the table were charged before, so none are missing in both. */
+/* Charges at least `bytes` more. The caller holds the table's mutex. The catalog is read under that
+ * mutex: bytes that leave the table were charged in the catalog before, so no bytes are missing in
+ * both. */
 static Error *take(InFlightTable *table, InFlight *flight, uint64_t bytes) {
     StoredBytes stored;
     InFlightTenant *tenant = *find(table, flight->tenant);
@@ -86,7 +87,7 @@ static Error *take(InFlightTable *table, InFlight *flight, uint64_t bytes) {
     return NULL;
 }
 
-/* Gives an account's bytes back. A tenant without bytes on their way leaves the list. */
+/* Returns an account's bytes. A tenant without bytes in flight leaves the list. */
 static void give_back(InFlightTable *table, const InFlight *flight) {
     InFlightTenant **at = find(table, flight->tenant), *found = *at;
     found->bytes -= flight->taken;

@@ -27,7 +27,7 @@ static Error *check(const Node *node) {
     return NULL;
 }
 
-/* A row, if there is one; the row's own id apart. */
+/* Reads the next row, if there is one. out_id: the row's id. */
 static Error *read_row(Query *query, bool *out_found, int64_t *out_id, Node *out) {
     Node node = {0};
     int64_t id;

@@ -58,7 +58,7 @@ Error *tenants_add(Connection *catalog, const char *name, TenantId *out_tenant) 
     return query_insert(&query, out_tenant);
 }
 
-/* The first thing that is wrong is told; one tenant's settings must not stop all the others. */
+/* Notes the first damage only. One tenant's damaged settings must not stop the other tenants. */
 static void note_damage(Tenant *tenant, const char *what, int64_t value) {
     if (tenant->damage[0]) return;
     (void)snprintf(tenant->damage, sizeof tenant->damage, "%s %lld", what, (long long)value);
@@ -224,7 +224,7 @@ static Error *delete_bad_quotas(Connection *catalog, TenantId tenant) {
 Error *tenants_repair(Connection *catalog, TenantId tenant) {
     Tenant row;
     TRY(read_by_id(catalog, tenant, &row));
-    TRY(write(catalog, &row)); /* as it was read */
+    TRY(write(catalog, &row)); /* reading has replaced damaged settings by defaults */
     TRY(delete_bad_quotas(catalog, tenant));
     return tenants_recount(catalog, tenant);
 }
@@ -315,7 +315,7 @@ static Error *check_quota(
     return check_exceeded(&query, quota);
 }
 
-/* Counts the bytes on their way (in_flight.h) as well, since they are on the disk, too. */
+/* Counts the bytes in flight (in_flight.h), too, since they are on the disk. */
 static Error *check_store_quota(Connection *catalog, TenantId tenant) {
     const uint64_t bytes = in_flight_unsettled_bytes(catalog->store, tenant);
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_EXCEEDED_ROOM);

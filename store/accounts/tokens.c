@@ -78,7 +78,7 @@ static Error *insert(
     return query_insert(&query, out_id);
 }
 
-/* A row, if there is one. */
+/* Reads the next row, if there is one. */
 static Error *read_row(Query *query, bool *out_found, Token *out, Digest *out_hash) {
     Token token = {0};
     int64_t role;
@@ -199,7 +199,7 @@ static bool parse(const char *text, int64_t *out_id, uint8_t out_secret[SECRET_S
     return text_parse_i64(id, out_id) && text_parse_hex(text + digits + 1, out_secret, SECRET_SIZE);
 }
 
-/* Looks at every byte, whichever differs. */
+/* Compares every byte, so that the time does not tell where the digests differ. */
 static bool is_equal_in_constant_time(const Digest *a, const Digest *b) {
     volatile uint8_t difference = 0;
     for (int i = 0; i < DIGEST_SIZE; i++)

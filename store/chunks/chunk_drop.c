@@ -5,7 +5,7 @@
 #include "store/database/store_internal.h"
 #include "store/database/transaction.h"
 
-/* Chunks looked at in one transaction of chunk_drop: while it lasts, uploads wait. */
+/* Chunks in one transaction of chunk_drop. Uploads wait during the transaction. */
 enum { BATCH_CHUNKS = 16 };
 
 static bool is_pinned(const Store *store, const SweptChunk *chunk) {

@@ -4,8 +4,8 @@
 
 #include "base/allocator.h"
 
-/* One chunk in so many ends its list. The list around a changed chunk has twice as many on
- * average, and all of them are written anew; fewer make more lists. */
+/* On average one chunk in so many ends its list. The list around a changed chunk is twice as long
+ * on average and is written again completely; shorter lists mean more lists. */
 enum { ENDS_ONE_IN = 8 };
 
 void chunk_ref_pack(const ChunkRef *ref, uint8_t out[CHUNK_REF_PACKED_SIZE]) {

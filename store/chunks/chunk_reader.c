@@ -16,7 +16,8 @@ struct ChunkReader {
     Store *store;
     TenantId tenant;
     pthread_mutex_t mutex;
-    ReaderSlot *idle; /* guarded by mutex; as many as threads were here at once */
+    /* guarded by mutex; at most one slot for each thread that read at the same time */
+    ReaderSlot *idle;
 };
 
 static void close_slot(ReaderSlot *slot) {
@@ -107,7 +108,7 @@ static Error *find_blob(ChunkReader *reader, ReaderSlot *slot, const ChunkRef *r
     int64_t id;
     TRY(find_row(slot->connection, reader->tenant, &ref->hash, &found, &id));
     if (!found && slot->blob) {
-        /* The open blob holds the view of the moment when it was opened; the chunk may be newer. */
+        /* The open blob keeps its transaction's view of the database; the chunk may be newer. */
         drop_blob(slot);
         TRY(find_row(slot->connection, reader->tenant, &ref->hash, &found, &id));
     }

@@ -11,7 +11,7 @@
 #include "store/chunks/chunk_upload_internal.h"
 #include "store/database/transaction.h"
 
-/* A transaction is written when it holds this much. */
+/* The pending chunks are written when they have reached one of these limits. */
 enum { PENDING_BYTES_MAX = 32 << 20, PENDING_CHUNKS_MAX = 4096 };
 
 enum { WRITER_NICE = 10 };
@@ -39,7 +39,7 @@ Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload
     return NULL;
 }
 
-/* With its first chunk gc is to see it; many have none and never ask. */
+/* Lists the upload for gc at its first chunk. Many uploads never have a chunk. */
 static void list(ChunkUpload *upload) {
     Store *store = upload->store;
     if (upload->listed) return;
@@ -50,7 +50,8 @@ static void list(ChunkUpload *upload) {
     (void)pthread_mutex_unlock(&store->pins_mutex);
 }
 
-/* While gc looks, nothing is listed, pinned or forgotten. */
+/* gc holds the lock `sweeping` for writing, so no upload lists, pins or forgets chunks during a
+ * sweep. */
 static void begin_pinning(ChunkUpload *upload) {
     (void)pthread_rwlock_rdlock(&upload->store->sweeping);
     list(upload);
@@ -104,7 +105,7 @@ void chunk_upload_limit(ChunkUpload *upload) {
 
 void chunk_upload_keep(ChunkUpload *upload) {
     upload->kept = true;
-    in_flight_end(&upload->charge); /* the rows are charged for it */
+    in_flight_end(&upload->charge); /* the rows are charged instead */
 }
 
 /* Deletes the new chunks of an upload that was not kept: until the next gc they would be on the
@@ -160,7 +161,7 @@ static Error *pin(ChunkUpload *upload, const ChunkRef *ref, ChunkSize size) {
     return digest_set_add(&upload->pins.digests, &ref->hash, sizes);
 }
 
-/* Asks the store for one chunk and pins it; gc does not come between. */
+/* Looks for one chunk and pins it, without a sweep of gc between the two. */
 static Error *find_and_pin(
     ChunkUpload *upload, Connection *connection, const ChunkRef *ref, bool *out_found) {
     ChunkSize size = {0};
@@ -192,7 +193,7 @@ static Error *find_stored(ChunkUpload *upload, Connection *reader, const ChunkRe
     return NULL;
 }
 
-/* In one read transaction: beginning and ending one costs more than finding a chunk. */
+/* Uses one read transaction: to begin and end one costs more than to find a chunk. */
 static Error *find_some(ChunkUpload *upload, const ChunkRef *refs, size_t count, bool *out_found) {
     OWN(Connection, reader) = NULL;
     size_t pinned = 0;
@@ -251,15 +252,15 @@ static Error *insert_all(ChunkUpload *upload, ChunkBatch *batch, Connection *con
     return NULL;
 }
 
-/* Pinned until the upload ends: gc does not come between. Of a chunk that was there already the
- * stored size may be another. */
+/* Notes the chunks that the transaction has added. Chunks that the store had before may have
+ * another stored size. */
 static void note_stored(ChunkUpload *upload, const ChunkBatch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         const PendingChunk *chunk = &batch->chunks[i];
         if (!chunk->is_new) continue;
         recent_chunks_note(upload->store->recent_chunks, upload->tenant, &chunk->ref.hash,
             (ChunkSize){chunk->ref.raw_size, (uint32_t)chunk->stored_size});
-        /* without memory for it, gc finds the chunk */
+        /* without memory for the note, gc deletes the chunk later */
         if (upload->limited) byte_write_bytes(&upload->brought, &chunk->ref.hash, DIGEST_SIZE);
     }
 }
@@ -285,7 +286,7 @@ static Error *write_batch(ChunkUpload *upload, ChunkBatch *batch, Committing *co
 static void *run_writer(void *context) {
     ChunkUpload *upload = context;
     (void)pthread_setname_np(pthread_self(), "chunks");
-    /* of this thread alone: on a core that is free, or a little of one that is not */
+    /* for this thread alone: it runs on a free core, or gets a small share of a busy one */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), WRITER_NICE);
     upload->write_error = write_batch(upload, &upload->writing, transaction_commit_unsynced);
     return NULL;

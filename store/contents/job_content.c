@@ -90,7 +90,7 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
     int64_t sequence, const JobContentMarks *marks, const JobContent *content) {
     assert(content->tenant == tenant); /* job_content_stage was called for this tenant */
     int64_t id;
-    /* a job has one content of this kind, as long as it has any */
+    /* a job has one content of this kind as long as the job has any */
     const uint64_t job_cost = kind == JOB_CONTENT_INPUTS ? ROW_COST_JOB : 0;
     {
         Query OWN_QUERY(query) = query_start(catalog, STATEMENT_INSERT_CONTENT);
@@ -104,7 +104,7 @@ Error *job_content_insert(Connection *catalog, TenantId tenant, int64_t job, Job
         query_bind_i64(&query, 8, (int64_t)(content->bytes_stored + job_cost));
         query_bind_i64(&query, 9, (int64_t)content->chunk_count);
         query_bind_digest(&query, 10, &content->digest);
-        /* NULL would bind NULL, and no bytes are bytes. */
+        /* an empty content is a blob of 0 bytes, not NULL */
         query_bind_blob(&query, 11, content->size ? content->bytes : "", content->size);
         TRY(query_insert(&query, &id));
     }

@@ -13,15 +13,16 @@ struct Catalog {
     size_t count;
     bool closing;
     Error *failure; /* the error that ended the writer's work */
-    bool full;      /* the writer's: the last group, or the last one that needed room, had none */
+    /* used by the writer: the last group, or the last one that needed room, found the disk full */
+    bool full;
 };
 
-/* One group and its outcomes. */
+/* A group of requests and their results. */
 typedef struct Group {
     CatalogRequest *requests[CATALOG_GROUP_MAX];
     Error *errors[CATALOG_GROUP_MAX];
     size_t count;
-    bool frees; /* all of them */
+    bool frees; /* all requests free room */
 } Group;
 
 /* Runs one piece of work in its savepoint.
@@ -31,7 +32,8 @@ typedef struct Group {
 static Error *run_part(Connection *connection, const CatalogRequest *request, Error **out_error) {
     TRY(statement_run(connection, STATEMENT_BEGIN_PART));
     Error *error = request->work(connection, request->context);
-    /* SQLite gives a whole transaction up when the disk is full or fails or memory runs out. */
+    /* SQLite rolls the whole transaction back when the disk is full, a write fails or memory runs
+     * out. */
     if (sqlite3_get_autocommit(connection->handle)) {
         if (!error) FAIL(INTERNAL, "catalog.db: a piece of work ended the group's transaction");
         return error;
@@ -72,7 +74,7 @@ static void remember_failure(Catalog *catalog, const Error *error) {
     (void)pthread_mutex_unlock(&catalog->mutex);
 }
 
-/* Tells a request how its work or, if that failed, the whole transaction ended. */
+/* Reports to a request the error of its work, or of the whole transaction. */
 static void finish(Group *group, size_t i, const Error *failure) {
     Error *error = TAKE(group->errors[i]);
     if (failure) {
@@ -90,8 +92,7 @@ static Error *try_group(Catalog *catalog, Group *group) {
     return failure;
 }
 
-/* Refuses the requests that need room. The group consists of the others then, as before they were
- * run. */
+/* Refuses the requests that need room. The others stay in the group, to be run again. */
 static void refuse_growing(Group *group, const Error *failure) {
     size_t kept = 0;
     for (size_t i = 0; i < group->count; i++) {
@@ -117,7 +118,7 @@ static void run_group(Catalog *catalog, Group *group) {
         }
     }
     for (size_t i = 0; i < group->count; i++) finish(group, i, failure);
-    error_free(failure); /* everybody has a copy */
+    error_free(failure); /* each request got a copy */
 }
 
 /* While the disk is known to be full, requests that make room and requests that need some are in

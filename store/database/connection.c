@@ -125,8 +125,8 @@ static int count_log_pages(void *self, sqlite3 *handle, const char *database, in
     return SQLITE_OK;
 }
 
-/* SQLite's advice for files from elsewhere: no SQL in the file's schema runs, nothing is longer
- * than it may be. Triggers that a connection makes for itself do run. */
+/* Sets the options that SQLite recommends for untrusted files: SQL in the file's schema does not
+ * run, and lengths are limited. Triggers that the connection itself makes do run. */
 static Error *harden(Connection *connection) {
     static const struct {
         int option, value;
@@ -156,10 +156,10 @@ static Error *configure(Connection *connection) {
     TRY(connection_execute(connection, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
                                        "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY"));
     if (connection->role == CONNECTION_READER)
-        /* A reader's page cache only churns while megabytes pass through it. */
+        /* A large cache is useless for a reader, since megabytes pass through it. */
         return connection_execute(connection, "PRAGMA query_only = ON; PRAGMA cache_size = 16");
-    /* SQLite's own checkpoints would come after every thousandth page, in the middle of an upload.
-     */
+    /* SQLite's own checkpoints would run after every thousandth page, in the middle of an
+     * upload. */
     (void)sqlite3_wal_hook(connection->handle, count_log_pages, connection);
     return NULL;
 }
@@ -205,8 +205,8 @@ Error *connection_open(const char *home, DatabaseKind kind, ConnectionRole role,
     return error;
 }
 
-/* SQLite counts a cache in pages of the size that it knew when it was told; so the file is there.
- */
+/* Called when the file exists, since SQLite converts the cache's size to pages by the page size
+ * known at the call. */
 static Error *tune_writer(Connection *connection) {
     const DatabaseInfo *info = &database_infos[connection->kind];
     char sql[160];
@@ -260,8 +260,8 @@ int connection_get_statement(Connection *connection, StatementId id, sqlite3_stm
     return code;
 }
 
-/* Closing a descriptor of the database drops every lock that the process has on it: this one goes
- * when SQLite's are gone, and the writer's connection is closed behind the readers'. */
+/* Closing any descriptor of the database drops all locks of the process on it. So this descriptor
+ * is closed after SQLite's, and the writer's connection after the readers'. */
 void connection_close(Connection *connection) {
     if (!connection) return;
     for (int i = 0; i < STATEMENT_COUNT; i++) (void)sqlite3_finalize(connection->statements[i]);
@@ -314,13 +314,14 @@ Error *connection_sync_log(Connection *connection) {
     return code == SQLITE_OK ? NULL : connection_error(connection, SQLITE_IOERR_FSYNC);
 }
 
-/* The index is mapped, and SQLite has only one byte of each of its pages written: where blocks are
- * smaller than pages, the others would be missed when the disk is full, and that is a SIGBUS. */
+/* Allocates the blocks of the mapped index. SQLite writes only one byte of each page: with blocks
+ * smaller than pages, the other blocks would be missing on a full disk, and an access would be a
+ * SIGBUS. */
 static void fill_index(Connection *connection, const char *database) {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%s-shm", database);
     connection->index_file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (connection->index_file >= 0) /* without room it is as it would have been */
+    if (connection->index_file >= 0) /* without room, the index stays as SQLite makes it */
         (void)fallocate(connection->index_file, FALLOC_FL_KEEP_SIZE, 0, LOG_INDEX_SIZE);
 }
 

@@ -12,7 +12,7 @@ void digest_set_deinit(DigestSet *set) {
     *set = (DigestSet){0};
 }
 
-/* Where the digest stands, or the free place where it would. */
+/* The place of the digest, or the free place where it belongs. */
 static size_t place(const DigestSetEntry *entries, size_t capacity, const Digest *digest) {
     size_t at = (size_t)digest_xxh3(digest->bytes, DIGEST_SIZE) & (capacity - 1);
     while (entries[at].value != 0 && !digest_equal(&entries[at].digest, digest))

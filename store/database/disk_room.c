@@ -8,7 +8,7 @@
 /* A cancelled job's event, a page that is split while rows go: a few pages. */
 #define SPARE ((uint64_t)256 << 10)
 
-/* Where so much is free, more is taken at once than is needed. */
+/* With so much free space, more is allocated at once than needed. */
 #define PLENTY ((uint64_t)256 << 20)
 
 /* Marks a file for which blocks cannot be allocated ahead; take does not try again. */
@@ -46,12 +46,13 @@ void disk_room_prepare(Connection *connection) {
     if (take_and_more(connection->log_file, end, ahead, &connection->log_room)) return;
     /* without more room, the log begins again at its start after a copy */
     error_free(connection_checkpoint(connection, NULL));
-    (void)take(connection->log_file, ahead / 2, &connection->log_room); /* of one that is new */
+    /* in a log that begins again */
+    (void)take(connection->log_file, ahead / 2, &connection->log_room);
 }
 
 void disk_room_recover(Connection *connection) {
     if (!connection->log_full) return;
-    error_free(connection_checkpoint(connection, NULL)); /* the next one tries again */
+    error_free(connection_checkpoint(connection, NULL)); /* the next commit tries again */
     connection->log_full = false;
 }
 

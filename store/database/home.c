@@ -39,7 +39,7 @@ static Error *fail_errno(const char *what, const char *path) {
     FAIL(IO, "%s %s: %s", what, path, strerror(number));
 }
 
-/* A new name is only durable once the folder that holds it is synced. */
+/* A new name is durable only after a sync of the folder that contains it. */
 static Error *sync_parent(char *path) {
     char *slash = strrchr(path, '/');
     const char *parent = slash ? (slash == path ? "/" : path) : ".";
@@ -98,7 +98,7 @@ bool home_has(const char *home, const char *name) {
     return found;
 }
 
-/* The owner writes its pid after it has the lock, so for a moment the file may be empty. */
+/* The owner writes its pid after taking the lock, so the file may be empty for a moment. */
 static Error *fail_in_use(int lock) {
     char text[PID_TEXT_SIZE] = {0};
     int64_t pid;
@@ -120,7 +120,8 @@ static bool try_flock(int descriptor) {
 static Error *lock_file(const HomeLock *lock, const char *path) {
     if (!try_flock(lock->file))
         return errno == EWOULDBLOCK ? fail_in_use(lock->file) : fail_errno("lock", path);
-    /* The file may be removed and made anew; the folder that everything stands in may not. */
+    /* The lock file may be removed and made again; the home's folder may not, so it is locked,
+     * too. */
     if (!try_flock(lock->folder))
         return errno == EWOULDBLOCK ? fail_in_use(-1) : fail_errno("lock the folder of", path);
     char text[PID_TEXT_SIZE];

@@ -18,7 +18,7 @@ static int digit_value(char letter) {
     return -1;
 }
 
-/* The digits that text begins with; 0 unless they are a node's. */
+/* Reads the node's digits at the start of the text; 0 if they are not valid. */
 static uint64_t read_node(const char *text) {
     uint64_t node = 0;
     for (int i = 0; i < NODE_DIGITS; i++) {

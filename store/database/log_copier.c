@@ -17,8 +17,8 @@ struct LogCopier {
     pthread_cond_t wake;
     pthread_t thread;
     bool thread_runs, ending;
-    uint64_t log_size; /* not copied yet */
-    uint64_t last_ns;  /* when something was written, or a copy was tried */
+    uint64_t log_size; /* bytes that are not copied yet */
+    uint64_t last_ns;  /* time of the last commit, or of the last copy's end */
     /* when the log became large, or when the last copy began that did not yield to writers */
     uint64_t since_ns;
 };
@@ -117,7 +117,7 @@ static void wait_for_pause(LogCopier *copier) {
 static void *thread_main(void *argument) {
     LogCopier *copier = argument;
     (void)pthread_setname_np(pthread_self(), "log");
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), COPIER_NICE); /* of this thread alone */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), COPIER_NICE); /* for this thread alone */
     (void)pthread_mutex_lock(&copier->mutex);
     while (!copier->ending) {
         if (!is_large(copier)) {
@@ -134,8 +134,8 @@ static void *thread_main(void *argument) {
     return NULL;
 }
 
-/* The thread sleeps through small logs; without a thread the log waits until it is closed or can't
- * wait any more. */
+/* The thread sleeps while the log is small. Without a thread, the log is copied when it reaches its
+ * hard limit or when the database is closed. */
 void log_copier_note(LogCopier *copier, uint64_t log_size) {
     uint64_t time_ns = now_ns();
     (void)pthread_mutex_lock(&copier->mutex);

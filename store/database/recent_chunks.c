@@ -13,11 +13,11 @@ enum { BUCKETS = 1 << 14, PLACES = 4 };
 typedef struct Place {
     TenantId tenant;
     Digest hash;
-    ChunkSize size; /* stored: 0 in a free one */
+    ChunkSize size; /* stored: 0 in a free place */
 } Place;
 
 typedef struct Bucket {
-    Place places[PLACES]; /* the one noted last first */
+    Place places[PLACES]; /* the most recent place first */
 } Bucket;
 
 struct RecentChunks {
@@ -43,7 +43,7 @@ static Bucket *bucket_of(RecentChunks *chunks, const Digest *hash) {
     return &chunks->buckets[low % BUCKETS];
 }
 
-/* PLACES: not there. */
+/* Returns PLACES if the bucket lacks the chunk. */
 static int find(const Bucket *bucket, TenantId tenant, const Digest *hash) {
     int at = 0;
     while (at < PLACES) {
@@ -70,7 +70,7 @@ void recent_chunks_note(RecentChunks *chunks, TenantId tenant, const Digest *has
     assert(size.stored > 0);
     (void)pthread_mutex_lock(&chunks->mutex);
     int at = find(bucket, tenant, hash);
-    if (at == PLACES) at--; /* in the place of the oldest */
+    if (at == PLACES) at--; /* replaces the oldest place */
     memmove(&bucket->places[1], &bucket->places[0], (size_t)at * sizeof(Place));
     bucket->places[0] = (Place){tenant, *hash, size};
     (void)pthread_mutex_unlock(&chunks->mutex);

@@ -9,7 +9,7 @@
 #include "base/allocator.h"
 #include "store/database/home.h"
 
-enum { BLOCK_SIZE = 512 }; /* of st_blocks */
+enum { BLOCK_SIZE = 512 }; /* unit of st_blocks */
 
 static bool is_taken(const char *path) {
     struct stat status;

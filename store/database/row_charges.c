@@ -24,5 +24,6 @@ Error *row_charges_install(Connection *catalog) {
             (int)i, charge->when, charge->sign, charge->cost, charge->tenant);
         TRY(connection_execute(catalog, sql));
     }
-    return connection_execute(catalog, "PRAGMA recursive_triggers = ON"); /* for REPLACE, too */
+    /* so that REPLACE runs the triggers, too */
+    return connection_execute(catalog, "PRAGMA recursive_triggers = ON");
 }

@@ -45,7 +45,7 @@ Error *schema_upgrade_check(Connection *connection, int64_t *out_version) {
 /* SQLite, "Database File Format", section 1.3; numbers are big-endian. */
 enum {
     HEADER_SIZE = 100,
-    HEADER_WRITE_MODE = 18, /* and the mode of reading behind it */
+    HEADER_WRITE_MODE = 18, /* the mode of reading follows */
     HEADER_MODE_LOG = 2,
     HEADER_USER_VERSION = 60,
     HEADER_APPLICATION_ID = 68,
@@ -95,7 +95,7 @@ static Error *run_script(Connection *connection, int64_t version) {
     if (!error) error = connection_execute(connection, header);
     if (!error) error = connection_execute(connection, "COMMIT");
     if (error && !sqlite3_get_autocommit(connection->handle))
-        error_free(connection_execute(connection, "ROLLBACK")); /* the first failure is the news */
+        error_free(connection_execute(connection, "ROLLBACK")); /* the first error is returned */
     return error_wrap(error, "version %lld", (long long)(version + 1));
 }
 
@@ -105,7 +105,7 @@ static int copy_mode(void *self, int columns, char **values, char **names) {
     return 0;
 }
 
-/* SQLite keeps the old mode, without an error, where a file system can't do it. */
+/* SQLite keeps the old mode, without an error, if the file system does not support a log. */
 static Error *use_log(Connection *connection) {
     char mode[MODE_SIZE] = "";
     int code = sqlite3_exec(connection->handle, "PRAGMA journal_mode = WAL", copy_mode, mode, NULL);
@@ -119,8 +119,8 @@ static Error *use_log(Connection *connection) {
 Error *schema_upgrade_run(Connection *connection, int64_t version) {
     const DatabaseInfo *info = &database_infos[connection->kind];
     if (version == 0) {
-        /* Only an empty file takes these two. Incremental: gc gives space back to the file system.
-         */
+        /* SQLite accepts these two settings only for an empty file. Incremental: gc returns space
+         * to the file system. */
         char settings[SETTINGS_SQL_SIZE];
         (void)sqlite3_snprintf(sizeof settings, settings,
             "PRAGMA page_size = %d; PRAGMA auto_vacuum = INCREMENTAL", info->page_size);

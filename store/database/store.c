@@ -61,9 +61,9 @@ Error *store_open_writer(Store *store, DatabaseKind kind) {
     return error;
 }
 
-/* Both files are looked at before either is changed; chunks.db is made first, so a catalog without
- * one has lost it. Where both are as this version leaves them, they are opened when they are
- * needed: three connections are a third of a short process. */
+/* Reads both versions before it changes either file. chunks.db is made first, so a catalog without
+ * chunks.db has lost it. If both files have this version, they are opened at their first use: three
+ * connections are a third of a short process. */
 static Error *open_databases(Store *store) {
     int64_t versions[DATABASE_COUNT];
     if (schema_upgrade_is_done(store->path, DATABASE_CATALOG) &&
@@ -89,7 +89,8 @@ static Error *open_home(Store *store, StoreFlags flags) {
     return error_wrap(open_databases(store), "%s", store->home);
 }
 
-/* Uploads take it often and shortly: gc would wait for ever if they could overtake it. */
+/* The writer, gc, has priority: uploads take this lock often and briefly, and gc would wait forever
+ * if they could overtake it. */
 static void init_sweeping(Store *store) {
     pthread_rwlockattr_t attributes;
     (void)pthread_rwlockattr_init(&attributes);
@@ -103,7 +104,7 @@ Error *store_open(const char *home, StoreFlags flags, Store **out_store) {
     TRY(memory_alloc(1, sizeof *store, (void **)&store));
     store->lock = HOME_UNLOCKED;
     for (int i = 0; i < DATABASE_COUNT; i++) {
-        store->writers[i].serving = 1; /* the first ticket */
+        store->writers[i].serving = 1; /* the first ticket's number */
         (void)pthread_mutex_init(&store->writers[i].mutex, NULL);
         (void)pthread_cond_init(&store->writers[i].turn, NULL);
     }

@@ -124,7 +124,7 @@ Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit) {
     if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
     Transaction OWN_TRANSACTION(lock) = transaction_lock(store, kind);
     if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
-    TRY(check_sync(store)); /* one that works now would prove nothing */
+    TRY(check_sync(store)); /* after a failed sync, a successful one would prove nothing */
     return sync_commits(&lock);
 }
 
@@ -133,7 +133,7 @@ void transaction_end(Transaction *transaction) {
     /* Some failures have rolled back already. */
     if (transaction->connection && !sqlite3_get_autocommit(transaction->connection->handle))
         error_free(statement_run(
-            transaction->connection, STATEMENT_ROLLBACK)); /* the reason for it was reported */
+            transaction->connection, STATEMENT_ROLLBACK)); /* the first error was returned */
     if (transaction->connection) disk_room_recover(transaction->connection);
     unlock(&transaction->store->writers[transaction->kind]);
     transaction->store = NULL;

@@ -7,7 +7,7 @@
 #include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
 
-/* A row, with the tombstone that the job's row was. */
+/* A row of arrivals, with the columns of the tombstone that the job's row was before. */
 typedef struct ArrivalRow {
     Arrival arrival;
     bool had_tombstone;
@@ -138,7 +138,7 @@ Error *arrivals_expire(Connection *catalog, double silence_s) {
     return query_run(&query);
 }
 
-/* ---- prepared ones ---- */
+/* ---- prepared arrivals ---- */
 
 Error *arrivals_note_prepared(Connection *catalog, const Arrival *arrival, const Job *tombstone) {
     ArrivalRow row;
@@ -185,7 +185,7 @@ Error *arrivals_forget(Connection *catalog, JobId id) {
     return run_on(catalog, STATEMENT_DELETE_ARRIVAL, id);
 }
 
-/* The job was here before, and its tombstone stays. */
+/* Makes the job a tombstone again: the job was here before. */
 static Error *bury(Connection *catalog, const ArrivalRow *row, Job *job) {
     TRY(jobs_clear(catalog, job));
     job->state = row->before_state;

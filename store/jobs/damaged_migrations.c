@@ -78,7 +78,7 @@ static Error *run_on(Connection *catalog, StatementId statement, int64_t value) 
     return query_run(&query);
 }
 
-/* The job knows its attempt and the name of the node that it went to. */
+/* Restores the row from the job, which has its attempt and the node's name. */
 static Error *restore_moved(Connection *catalog, const DamagedRow *row, bool *out_repaired) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_RESTORE_DEPARTURE);
     query_bind_i64(&query, 1, row->job);

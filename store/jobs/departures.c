@@ -38,7 +38,7 @@ static Error *find(
     return *out_found ? read_departure(&query, out) : NULL;
 }
 
-/* The last attempt to that target. */
+/* Finds the last attempt to that target. */
 static Error *find_to(Connection *catalog, int64_t row, int64_t epoch, uint64_t target,
     bool *out_found, Departure *out) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_DEPARTURE_TO);
@@ -59,7 +59,7 @@ static Error *insert(Connection *catalog, int64_t row, const Departure *departur
     return query_run(&query);
 }
 
-/* On the departure of the job's present epoch, if there is one. */
+/* Runs a statement on the departure of the job's present epoch, if there is one. */
 static Error *run_on(Connection *catalog, StatementId id, const Job *job) {
     Query OWN_QUERY(query) = query_start(catalog, id);
     query_bind_i64(&query, 1, job->row);

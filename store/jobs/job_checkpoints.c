@@ -15,14 +15,14 @@ void job_checkpoint_list_release(JobCheckpointList *list) {
     memory_free(list);
 }
 
-/* The outputs before the checkpoint are visible with it. */
+/* Makes the outputs before the checkpoint visible. */
 static Error *release_outputs(Connection *catalog, Job *job, int64_t outputs, const char *why) {
     int64_t begin = job->outputs_visible;
     if (outputs > begin) job->outputs_visible = outputs;
     return job_events_add(catalog, job, JOB_EVENT_CHECKPOINT, begin, job->outputs_visible, why);
 }
 
-/* All but the newest keep. */
+/* Deletes all but the newest `keep` checkpoints. */
 static Error *drop_behind(Connection *catalog, Job *job, int64_t keep) {
     uint64_t bytes, raw;
     TRY(job_content_delete(catalog, job->row, JOB_CONTENT_CHECKPOINT, 0,
@@ -32,7 +32,8 @@ static Error *drop_behind(Connection *catalog, Job *job, int64_t keep) {
     return tenants_discharge(catalog, job->tenant, bytes);
 }
 
-/* Beyond a quota only the newest is needed; of checkpoints as many go as are too many. */
+/* Decides how many checkpoints stay: only the newest above the quota of bytes; above the quota of
+ * checkpoints, the excess is deleted. */
 static Error *choose_kept(
     Connection *catalog, const Job *job, QuotaId quota, int64_t excess, int64_t *out_keep) {
     int64_t count;
@@ -41,7 +42,7 @@ static Error *choose_kept(
     query_bind_i64(&query, 1, job->row);
     TRY(query_find_i64(&query, &found, &count));
     *out_keep = quota == QUOTA_CHECKPOINTS && count > excess ? count - excess : 1;
-    if (count <= 1) *out_keep = 0; /* there are none to go */
+    if (count <= 1) *out_keep = 0; /* none can be deleted */
     return NULL;
 }
 
@@ -108,7 +109,7 @@ static Query start_list(Connection *catalog, int64_t job, int64_t begin, int64_t
     query_bind_i64(&query, 2, JOB_CONTENT_CHECKPOINT);
     query_bind_i64(&query, 3, begin);
     query_bind_i64(&query, 4, end);
-    query_bind_i64(&query, 5, -1); /* all: as many as were kept */
+    query_bind_i64(&query, 5, -1); /* all kept checkpoints */
     return query;
 }
 

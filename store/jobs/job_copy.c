@@ -33,7 +33,7 @@ bool job_copy_has(const Store *store, int64_t row) {
 
 /* ---- rows ---- */
 
-/* Rows of contents, under their numbers, with the lists of their chunks. */
+/* Copies rows of contents with their numbers and their lists of chunks. */
 static Error *copy_contents(Connection *catalog, JobCopy *copy, JobContentKind kind, int64_t begin,
     int64_t end, uint64_t *out_bytes, uint64_t *out_raw) {
     static const StatementId statements[] = {STATEMENT_COPY_CONTENTS, STATEMENT_COPY_CONTENT_LISTS};
@@ -120,8 +120,7 @@ Error *job_copy_begin(Connection *catalog, const Job *from, const JobCheckpoint 
     return job_removals_mark(catalog, &copy->job, true);
 }
 
-/* Checks that the source still has its outputs. A source that was removed meanwhile is not found.
- */
+/* Checks that the source still has its outputs. NOT_FOUND if the source was removed. */
 static Error *check_source(Connection *catalog, const Job *from) {
     Job now;
     TRY(jobs_read(catalog, from->tenant, from->id, &now));
@@ -140,12 +139,13 @@ static Error *charge_mark(Connection *catalog, const JobCopy *copy, uint64_t byt
     return query_run(&query);
 }
 
-/* Removes the mark and gives the new job back the columns that HIDE_JOB cleared. */
+/* Removes the mark and restores the columns that HIDE_JOB cleared. */
 static Error *show(Connection *catalog, const JobCopy *copy) {
     const Job *job = &copy->job;
     int64_t executable;
     TRY(find_executable(catalog, &copy->from, &executable));
-    TRY(tenants_check_resting(catalog, job->tenant)); /* other suspended jobs may have come since */
+    /* other jobs may have been suspended since the first step */
+    TRY(tenants_check_resting(catalog, job->tenant));
     Query OWN_QUERY(mark) = query_start(catalog, STATEMENT_DELETE_JOB_REMOVAL);
     query_bind_i64(&mark, 1, job->row);
     TRY(query_run(&mark));

@@ -34,7 +34,7 @@ void job_event_list_release(JobEventList *list) {
     memory_free(list);
 }
 
-/* As much of it as fits, without half a letter at the end. */
+/* Copies as much of the text as fits, without cutting a character. */
 static void cut_why(const char *why, char out[JOB_WHY_SIZE]) {
     size_t size = why ? strlen(why) : 0;
     if (size >= JOB_WHY_SIZE) {
@@ -67,8 +67,7 @@ static Query start_on(Connection *catalog, StatementId id, int64_t job, int64_t 
     return query;
 }
 
-/* Where the row stands that takes the place of events up to last, and in which state the job was
- * then. */
+/* Finds the row that replaces the events up to last, and the job's state at that event. */
 static Error *find_place(Connection *catalog, int64_t job, int64_t last, bool *out_found,
     int64_t *out_place, JobState *out_state) {
     int64_t state;
@@ -89,7 +88,7 @@ static Error *count_left_out(Connection *catalog, int64_t job, int64_t place, in
     return query_find_i64(&query, &found, out_count);
 }
 
-/* One row takes the place of those up to last, behind the first JOB_EVENTS_PAID. */
+/* Replaces the events up to last, except for the first JOB_EVENTS_PAID, by one row. */
 static Error *leave_out(Connection *catalog, int64_t job, int64_t last) {
     JobEvent event = {.kind = JOB_EVENT_LEFT_OUT};
     int64_t count;
@@ -105,8 +104,8 @@ static Error *leave_out(Connection *catalog, int64_t job, int64_t last) {
     return insert(catalog, job, &event);
 }
 
-/* Events are never refused: a job that is to end ends. So their number is bounded, and beyond the
- * tenant's quota they take no more room than its job has paid for, and a few. */
+/* Events are never refused, since a job must be able to end. So their number is limited. Above the
+ * tenant's quota, events take only the room that their job has paid for, and a few rows more. */
 static Error *bound(Connection *catalog, const Job *job) {
     QuotaId quota;
     int64_t excess, last = job->event_count - JOB_EVENTS_NEWEST_MIN;

@@ -25,7 +25,7 @@ static Error *read_digest(Connection *catalog, const Job *job, int64_t sequence,
     return query_digest(&query, 0, out);
 }
 
-/* A replay made it again. */
+/* Compares an output that a replay has made again. */
 static Error *compare(Connection *catalog, Job *job, int64_t sequence, const JobContent *content,
     JobOutputsResult *result) {
     Digest stored;

@@ -17,7 +17,7 @@ static Error *read_removal(Connection *catalog, int64_t job, bool *out_found, Jo
     if (!*out_found) return NULL;
     out->job = job;
     out->tenant = query_any_i64(&query, 0, query_any_i64(&query, 1, 0));
-    out->whole = query_any_i64(&query, 2, 1) == 1; /* as HIDE_JOB left it */
+    out->whole = query_any_i64(&query, 2, 1) == 1; /* the value that HIDE_JOB has set */
     return NULL;
 }
 
@@ -110,7 +110,7 @@ Error *job_removals_step(Connection *catalog, int64_t job, uint64_t *inout_rows)
         TRY(removal_steps_delete(catalog, STATEMENT_DELETE_SOME_EVENTS, job, inout_rows));
     if (removal.whole)
         TRY(removal_steps_delete(catalog, STATEMENT_DELETE_SOME_DEPARTURES, job, inout_rows));
-    if (*inout_rows == 0) return NULL; /* there may be more */
+    if (*inout_rows == 0) return NULL; /* rows may be left for the next step */
     --*inout_rows;
     return removal_steps_run(
         catalog, removal.whole ? STATEMENT_DELETE_JOB : STATEMENT_DELETE_JOB_REMOVAL, job);

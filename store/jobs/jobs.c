@@ -18,7 +18,7 @@ static Error *fail_no_job(JobId id) {
     FAIL(NOT_FOUND, "no job %s", name);
 }
 
-/* A number that stands for one of count things, of which the first is 0. */
+/* Reads a number below count, such as an enum's. */
 static Error *read_number(const Query *query, int column, int64_t count, int64_t *out) {
     TRY(query_i64(query, column, out));
     if (*out < 0 || *out >= count)

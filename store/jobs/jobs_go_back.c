@@ -53,7 +53,7 @@ Error *jobs_go_back(
     if (found.number == job.checkpoint_last) return NULL;
     TRY(copy_checkpoint(catalog, &job, &found));
     char why[JOB_WHY_SIZE];
-    TRY(job_checkpoints_drop_old(catalog, &job, keep, why)); /* the event tells of going back */
+    TRY(job_checkpoints_drop_old(catalog, &job, keep, why)); /* the event of going back is enough */
     (void)snprintf(why, sizeof why, "goes on from checkpoint %lld, now %lld",
         (long long)found.number, (long long)job.checkpoint_last);
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));

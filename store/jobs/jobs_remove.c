@@ -70,7 +70,7 @@ static Error *list_expired(Connection *catalog, TenantId tenant, double last_sta
         Error *error = jobs_read_row(&query, &out_jobs[*out_count]);
         if (error && error_code(error) != ERROR_CORRUPT) return error;
         *out_count += error == NULL;
-        error_free(error); /* fsck names it */
+        error_free(error); /* fsck names the row */
     }
     return NULL;
 }
@@ -80,7 +80,7 @@ Error *jobs_expire(
     Job jobs[EXPIRED_AT_ONCE];
     int64_t retention_s;
     size_t count, total = 0;
-    uint64_t rows = REMOVAL_STEP_ROWS; /* of all of them together */
+    uint64_t rows = REMOVAL_STEP_ROWS; /* for all jobs together */
     TRY(tenants_read_retention(catalog, tenant, &retention_s));
     double last_stamp = alive_s - (double)retention_s;
     if (retention_s > 0) last_stamp -= ALIVE_TIME_STEP_S; /* a stamp may be too early */

@@ -26,7 +26,7 @@ static Error *check_submission(const JobSubmission *submission) {
     return NULL;
 }
 
-/* The job that the key stands for, if any. */
+/* Finds the job that was submitted with this key, if there is one. */
 static Error *find_by_key(Connection *catalog, TenantId tenant, const JobSubmission *submission,
     bool *out_found, JobId *out_id) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_FIND_JOB_BY_KEY);

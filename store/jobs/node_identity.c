@@ -19,7 +19,7 @@ typedef struct Claim {
     NodeIdentity identity;
 } Claim;
 
-/* A machine without an id is told from others by its homes alone. */
+/* Adds the machine's id. Machines without an id are distinguished by their homes alone. */
 static Error *add_machine(DigestStream *stream) {
     uint8_t *data;
     size_t size;
@@ -75,7 +75,7 @@ static Error *write_home(Connection *catalog, uint64_t node, const Digest *bindi
     return query_run(&query);
 }
 
-/* Whether a job has its name from this home's node. */
+/* Whether a job has this home's node in its id. */
 static Error *has_named_jobs(Connection *catalog, bool *out) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_JOB_NUMBER);
     bool row;

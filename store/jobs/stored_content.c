@@ -22,7 +22,7 @@ static Error *fail_no_content(JobId job, JobContentKind kind, int64_t sequence) 
     FAIL(NOT_FOUND, "job %s has no inputs any more", name);
 }
 
-/* The row, and its chunks while the same view of the catalog lasts. */
+/* Reads the row, and its chunks in the same view of the catalog. */
 Error *stored_content_read(Connection *catalog, int64_t job, JobContentKind kind, int64_t sequence,
     StoredContent *content, bool *out_found) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_READ_CONTENT);
@@ -70,8 +70,8 @@ static Error *read_content(Connection *catalog, TenantId tenant, JobId job, JobC
     return found ? NULL : fail_no_content(job, kind, sequence);
 }
 
-/* A chunk is missing: damage, or the job was removed and its chunks collected since its row was
- * read. */
+/* Explains a missing chunk: the store is damaged, or the job was removed and gc deleted the chunks
+ * after the row was read. */
 static Error *explain_missing(Connection *catalog, TenantId tenant, JobId job, JobContentKind kind,
     int64_t sequence, Error *owned_error) {
     StoredContent again = {.chunks = NULL};
@@ -79,10 +79,10 @@ static Error *explain_missing(Connection *catalog, TenantId tenant, JobId job, J
     byte_writer_deinit(&again.bytes);
     memory_free(again.chunks);
     if (error_code(error) == ERROR_NOT_FOUND) {
-        error_free(owned_error); /* there is nothing any more that could be damaged */
+        error_free(owned_error); /* the content was removed, so it is not damaged */
         return error;
     }
-    error_free(error); /* the first failure is the news */
+    error_free(error); /* the first error is returned */
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(job, name);
     return error_wrap(owned_error, "job %s", name);

@@ -23,7 +23,7 @@ static Error *find_checkpoint(
     char name[JOB_ID_TEXT_SIZE];
     Error *error = jobs_find_origin(catalog, job, number, "verified", out);
     if (number != 0 || error_code(error) != ERROR_NOT_FOUND) return error;
-    error_free(error); /* said more clearly here */
+    error_free(error); /* the message below says more */
     job_id_print(job->id, name);
     FAIL(NOT_FOUND,
         "job %s has no checkpoint to replay it from; a job that is submitted with "
@@ -128,8 +128,8 @@ static Error *compare(Connection *catalog, bool exact, Verification *inout) {
     return query_is_null(&query, 1) ? NULL : query_i64(&query, 1, &inout->sequence);
 }
 
-/* Whether all is known that the outputs themselves do not tell; out_sequence: where one of them has
- * an output that the other one lacks, -1: nowhere. */
+/* Judges by states and counts, without comparing outputs. out_sequence: the output that only one of
+ * the two jobs has, or -1. */
 static VerificationState judge(const Verification *it, int64_t *out_sequence) {
     const Job *job = &it->job, *replay = &it->replay;
     bool whole = job->state == JOB_STATE_SUCCEEDED && job->output_count == it->output_end;
@@ -145,7 +145,7 @@ static VerificationState judge(const Verification *it, int64_t *out_sequence) {
     return VERIFICATION_DIFFERS;
 }
 
-/* How the replay ended. */
+/* Reads the end of the replay from its events. */
 static Error *read_end(Connection *catalog, const Job *replay, Verification *inout) {
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_EVENTS);
     char why[JOB_WHY_SIZE] = "";
@@ -241,7 +241,7 @@ Error *verifications_end(Connection *catalog, TenantId tenant, const Verificatio
     return remove_replay(catalog, &now.replay);
 }
 
-/* ---- all of them ---- */
+/* ---- lists ---- */
 
 Error *verifications_list(
     Store *store, int64_t after, size_t count_max, VerificationName *out_names, size_t *out_count) {
@@ -258,7 +258,7 @@ Error *verifications_list(
         if (!row) return NULL;
         VerificationName *to = &out_names[count];
         TRY(query_i64(&query, 0, &to->row));
-        to->tenant = query_any_i64(&query, 1, 0); /* of a damaged job: there is none of that name */
+        to->tenant = query_any_i64(&query, 1, 0); /* 0 for a damaged job: no tenant has this id */
         node = query_any_i64(&query, 2, 0);
         number = query_any_i64(&query, 3, 0);
         to->replay = (JobId){(uint64_t)node, (uint64_t)number};

@@ -26,7 +26,7 @@ void model_list_release(ModelList *list) {
     memory_free(list);
 }
 
-/* SQLite gives the names with blanks between them, in any order. */
+/* SQLite returns the names in any order, with blanks between them. */
 static Error *split_aliases(const char *names, ModelVersion *version) {
     size_t capacity = 0;
     while (*names) {
@@ -113,7 +113,7 @@ Error *models_find(
     return models_read_version(catalog, tenant, &parsed, out_version);
 }
 
-/* Models that are being removed have names that begin with a blank, which are before all others. */
+/* Names of models that are being removed begin with a blank, which sorts before all other names. */
 static const char before_all_names[] = "!";
 
 static Error *list_versions(Store *store, TenantId tenant, const char *after_model,
@@ -179,7 +179,7 @@ static Error *delete_version(Connection *catalog, int64_t model, int64_t version
     return query_run(&query);
 }
 
-/* Which row, and how many versions go with it. */
+/* Removes a model or one version. *out_count: the number of removed versions. */
 static Error *remove_rows(
     Connection *catalog, TenantId tenant, const ModelReference *reference, uint64_t *out_count) {
     ModelVersion OWN_VERSION(version) = {0};
@@ -228,7 +228,7 @@ static Error *put_alias(
     return query_run(&query);
 }
 
-/* Refuses only growth: an alias that names the version already adds none to it. */
+/* Refuses only a new alias: an alias that the version has already is no growth. */
 Error *models_write_alias(
     Connection *catalog, TenantId tenant, int64_t model, const char *alias, int64_t version) {
     int64_t before, after;

@@ -35,7 +35,7 @@ static Error *check_arguments(const char *name, const ExecutableContent *content
     return NULL;
 }
 
-/* Every chunk is in the upload's hands, so none can go before the catalog refers to it. */
+/* Pins every chunk by the upload, so that gc deletes none before the catalog refers to it. */
 static Error *pin_chunks(ChunkUpload *upload, Registration *registration) {
     const ExecutableContent *content = registration->content;
     DigestSet OWN_DIGEST_SET(counted) = {0};
@@ -139,7 +139,7 @@ static Error *insert_version(Connection *catalog, const Registration *registrati
     return query_run(&query);
 }
 
-/* The version's number: the one that has this executable, or a new one. */
+/* Finds the version with this executable, or adds a new one. */
 static Error *write_version(Connection *catalog, const Registration *registration,
     int64_t *out_model, int64_t *out_version, bool *out_created) {
     bool model_found, executable_found, version_found = false;

@@ -11,7 +11,7 @@
 
 enum { UNUSED_BATCH = 64 };
 
-/* From here on removal leaves the row alone. */
+/* Protects the row: removals leave a pinned executable alone. */
 static Error *pin(StoredExecutable *executable, TenantId tenant, const Digest *identity) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(executable->store, DATABASE_CATALOG);
     OWN(Connection, catalog) = NULL;
@@ -167,11 +167,11 @@ static Error *delete_one(Connection *catalog, TenantId tenant, int64_t id) {
 
 typedef struct UnusedExecutable {
     int64_t id;
-    uint64_t rows; /* that go with it, about */
+    uint64_t rows; /* about the number of rows that are deleted with the executable */
 } UnusedExecutable;
 
-/* Some of the unused ones, from after on: collected first, as deleting under a running list lets
- * SQLite skip rows. */
+/* Lists some unused executables behind `after`. They are collected first, since deleting under a
+ * running list lets SQLite skip rows. */
 static Error *list_unused(Connection *catalog, TenantId tenant, Digest *inout_after,
     UnusedExecutable *out_unused, size_t *out_count) {
     Digest after = *inout_after;

@@ -6,7 +6,7 @@
 #include "store/upkeep/fsck_internal.h"
 #include "store/database/transaction.h"
 
-/* Chunks hashed at once, at most one a thread of the pool. */
+/* Chunks hashed at once, at most one for each thread of the pool. */
 enum { BATCH_CHUNKS = 64 };
 
 typedef struct CheckedChunk {
@@ -24,7 +24,7 @@ typedef struct Batch {
     Digest last_hash;
 } Batch;
 
-/* One tenant's share of a batch. */
+/* The chunks of one tenant in a batch. */
 typedef struct Share {
     ChunkSource source;
     CheckedChunk *chunks;
@@ -180,7 +180,7 @@ static Error *check_one(void *context, size_t index) {
     return NULL;
 }
 
-/* A batch is in order of tenants, and a reader reads one tenant's chunks. */
+/* A batch is sorted by tenant, and a reader reads one tenant's chunks. */
 static Error *check_batch(Fsck *fsck, Batch *batch) {
     for (size_t begin = 0, end; begin < batch->count; begin = end) {
         TenantId tenant = batch->chunks[begin].tenant;

@@ -9,7 +9,7 @@
 
 enum { NAME_TEXT_SIZE = TENANT_NAME_SIZE + 48 };
 
-/* Where the check stands in the order of ids. */
+/* The content that is checked; contents are checked in the order of ids. */
 typedef struct CheckedContent {
     int64_t id;
     int64_t job; /* the job's row */
@@ -139,7 +139,8 @@ static Error *check_counts(Fsck *fsck, StatementId statement,
     }
 }
 
-/* A job in doubt has its arrival, a prepared arrival its job, one that moved its tombstone. */
+/* Checks that a job in doubt has its arrival, a prepared arrival its job, and a moved job its
+ * tombstone. */
 static Error *check_migrations(Fsck *fsck) {
     OWN(Connection, reader) = NULL;
     TRY(store_borrow_reader(fsck->store, DATABASE_CATALOG, &reader));

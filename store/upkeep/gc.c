@@ -10,14 +10,15 @@
 #include "store/database/transaction.h"
 #include "store/weights/weight_folder.h"
 
-/* Chunks looked at in one transaction: while it lasts, uploads wait. On a full disk few of them: a
- * transaction has no more room than the log then. */
+/* Chunks in one transaction. Uploads wait during the transaction. On a full disk fewer chunks,
+ * since a transaction then has no more room than the log. */
 enum { BATCH_CHUNKS = 256, BATCH_CHUNKS_SHRINK = 16 };
 
-/* Of lists of chunks, by their ids: while it lasts, nothing is written into the catalog. */
+/* Ids of lists of chunks in one transaction. Nothing is written to the catalog during the
+ * transaction. */
 enum { BATCH_LISTS = 1024, BATCH_LISTS_FULL = 16 };
 
-/* Where the sweep stands in the order of (tenant, hash). */
+/* The last chunk of the sweep so far, in the order of (tenant, hash). */
 typedef struct Sweep {
     SweptChunk batch[BATCH_CHUNKS];
     size_t count, count_max;
@@ -65,7 +66,7 @@ static Error *delete_lists_from(Store *store, int64_t first, int64_t *out_last) 
     int64_t last = list_behind(first, BATCH_LISTS);
     Error *error = delete_lists_between(store, first, last);
     if (error_code(error) == ERROR_EXHAUSTED) {
-        error_free(error); /* in smaller steps */
+        error_free(error); /* tries again in smaller steps */
         last = list_behind(first, BATCH_LISTS_FULL);
         error = delete_lists_between(store, first, last);
     }
@@ -130,7 +131,7 @@ static Error *sweep_batch(Store *store, Connection *catalog, Sweep *sweep, GcRes
     Error *error = sweep_alone(store, catalog, sweep, result);
     (void)pthread_rwlock_unlock(&store->sweeping);
     if (error_code(error) != ERROR_EXHAUSTED || sweep->count_max == 1) return error;
-    error_free(error); /* from there again, in smaller steps */
+    error_free(error); /* tries again from there in smaller steps */
     sweep->last = last;
     sweep->count = sweep->count_max /= BATCH_CHUNKS_SHRINK;
     return NULL;
@@ -161,12 +162,13 @@ static Error *give_back_pages(Store *store, StatementId how_many, int64_t *out_l
     return transaction_commit(&transaction);
 }
 
-/* 16 MiB a step, each a transaction of its own; on a full disk 128 KiB. */
+/* Returns up to 16 MiB of free pages to the file system in one transaction; on a full disk 128
+ * KiB. */
 static Error *give_back_some(Store *store, StatementId *inout_how_many, int64_t *out_left) {
     Error *error = give_back_pages(store, *inout_how_many, out_left);
     if (error_code(error) != ERROR_EXHAUSTED || *inout_how_many == STATEMENT_GIVE_BACK_FEW_PAGES)
         return error;
-    error_free(error); /* in smaller steps */
+    error_free(error); /* tries again in smaller steps */
     *inout_how_many = STATEMENT_GIVE_BACK_FEW_PAGES;
     return give_back_pages(store, *inout_how_many, out_left);
 }

@@ -11,7 +11,8 @@ enum { STEP_ROWS_FULL = 16 };
 
 typedef struct Removed {
     StatementId find;
-    /* Whether a marked row is still being made; NULL: rows are only marked to be removed. */
+    /* True while a marked row is still being made. NULL: such rows are marked only when they are
+     * removed. */
     bool (*is_new)(const Store *store, int64_t row);
     Error *(*step)(Connection *catalog, int64_t row, uint64_t *inout_rows);
 } Removed;
@@ -50,14 +51,14 @@ static Error *run_all(
         if (left) after = row;
         if (!error) continue;
         if (error_code(error) == ERROR_EXHAUSTED && rows != STEP_ROWS_FULL) {
-            error_free(error); /* in smaller steps */
+            error_free(error); /* tries again in smaller steps */
             rows = STEP_ROWS_FULL;
             continue;
         }
         if (error_code(error) != ERROR_CORRUPT) return error;
         after = row;
         if (*inout_error)
-            error_free(error); /* the first one is told */
+            error_free(error); /* only the first error is returned */
         else
             *inout_error = error;
     }
@@ -71,6 +72,6 @@ Error *removals_run(Store *store, const atomic_bool *stop) {
     Error *error = run_all(store, &jobs, stop, &damaged);
     if (!error) error = run_all(store, &models, stop, &damaged);
     if (!error) return damaged;
-    error_free(damaged); /* the other one ends it */
+    error_free(damaged); /* the other error is returned */
     return error;
 }

@@ -25,7 +25,7 @@ struct CachedWeights {
     Refcount refcount;
     WeightFile file;
     dev_t device;
-    ino_t inode; /* of the file that is mapped, with the next one: was it replaced? */
+    ino_t inode; /* inode and changed: of the mapped file, to notice its replacement */
     struct timespec changed;
     atomic_uchar checked[]; /* a piece each */
 };
@@ -101,7 +101,7 @@ static void drop_entry(WeightCache *cache, Entry *entry) {
 static void remove_entry(WeightCache *cache, Entry *entry) {
     char name[WEIGHT_NAME_SIZE];
     weight_file_name(&entry->key, name);
-    (void)unlinkat(cache->folder, name, 0); /* one that is gone is as good */
+    (void)unlinkat(cache->folder, name, 0); /* the file may be gone already */
     drop_entry(cache, entry);
 }
 
@@ -333,7 +333,7 @@ WeightCacheCounts weight_cache_count(WeightCache *cache) {
 
 /* ---- keeping ---- */
 
-/* Makes room before anything is written, so that the disk holds no more than the limit and one. */
+/* Makes room before the write, so that the cache never exceeds its limit by more than one file. */
 static bool begin_keeping(
     WeightCache *cache, const WeightKey *key, char out_name[NAME_SIZE], bool *out_kept) {
     (void)pthread_mutex_lock(&cache->mutex);
@@ -355,7 +355,7 @@ static Error *write_temporary(WeightCache *cache, const char *temporary, const W
     return error;
 }
 
-/* Under the mutex: two may have made the same at once; the first one's stays. */
+/* Called under the mutex. Two callers may have made the same weights; the first file stays. */
 static Error *install(WeightCache *cache, const char *temporary, const WeightKey *key) {
     char name[WEIGHT_NAME_SIZE];
     uint64_t bytes = weight_file_size(key);

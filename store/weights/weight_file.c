@@ -12,7 +12,7 @@ enum {
     VERSION = 1,
     HEADER_SIZE = 96, /* checksums follow */
     SIZE_OFFSET = 80,
-    SUM_OFFSET = 88, /* of the header and the checksums */
+    SUM_OFFSET = 88, /* checksum of the header and the checksums */
     DATA_ALIGNMENT = 4096,
     NAME_LENGTH = 2 * (DIGEST_TEXT_SIZE - 1) + 5,
 };
@@ -95,7 +95,7 @@ static Error *write_piece(void *context, size_t index) {
     return error;
 }
 
-/* Of everything before the data but the sum itself. */
+/* The checksum of everything before the data except the checksum itself. */
 static uint64_t sum_header(const uint8_t header[HEADER_SIZE], const uint8_t *sums, size_t count) {
     uint64_t head = digest_xxh3(header, SUM_OFFSET);
     return digest_xxh3_seeded(sums, count * sizeof(uint64_t), head);

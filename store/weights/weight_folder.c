@@ -41,7 +41,8 @@ Error *weight_folder_list(
 typedef struct Walk {
     Store *store;
     int folder;
-    DigestSet wanted, stored; /* executables: of files, and of those that the catalog has */
+    /* wanted: executables that have files; stored: those of them that the catalog has */
+    DigestSet wanted, stored;
     uint64_t files, removed;
 } Walk;
 
