@@ -19,11 +19,12 @@ static const Onnx__AttributeProto *find_default(
     return NULL;
 }
 
-/* An attribute inside a function's body may stand for one of the call's, or for the function's
- * default value. NULL when neither gives it. */
+/* Resolves an attribute in a function's body that refers to an attribute of the call, or to the
+ * function's default value. NULL when neither exists. */
 static const Onnx__AttributeProto *follow(
     const Onnx__AttributeProto *attribute, const OnnxScope *scope) {
-    const Onnx__AttributeProto *fallback = NULL; /* of the innermost function that has one so far */
+    /* the default of the innermost function that has one so far */
+    const Onnx__AttributeProto *fallback = NULL;
     while (attribute && attribute->ref_attr_name && attribute->ref_attr_name[0]) {
         if (!scope->caller) return NULL;
         const char *name = attribute->ref_attr_name;
@@ -64,7 +65,7 @@ Error *onnx_attribute_graph(const OnnxNode *node, const char *name, const Onnx__
     return NULL;
 }
 
-/* The kind letter of "name:kind" in an operator's declaration, 0 when it has none of that name. */
+/* The kind letter of "name:kind" in an operator's declaration, or 0 if the name is not declared. */
 static char declared_kind(const char *declaration, const char *name) {
     size_t length = strlen(name);
     for (const char *at = declaration; *at;) {

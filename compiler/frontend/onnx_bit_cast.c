@@ -1,5 +1,5 @@
-/* BitCast. A bool has two values in Layover, so a cast to bool converts every other byte to true or
- * false. */
+/* BitCast. A bool has two values in Layover, so a cast to bool makes every byte other than 0
+ * true. */
 #include "compiler/frontend/onnx_internal.h"
 
 Error *onnx_convert_bit_cast(const OnnxNode *node) {

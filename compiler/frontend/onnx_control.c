@@ -19,8 +19,8 @@ static Error *fill_block(
     return ir_block_set_results(block, result_count, results);
 }
 
-/* An optional where either branch gives one, a list where either gives one; of tensors there is
- * nothing to know before shape inference. */
+/* The kind of an If's result: an optional if either branch gives one, otherwise a list if either
+ * gives one. Tensor types are left to shape inference. */
 static IrTypeKind branches_kind(IrTypeKind a, IrTypeKind b) {
     if (a == IR_TYPE_OPTIONAL || b == IR_TYPE_OPTIONAL) return IR_TYPE_OPTIONAL;
     return a == IR_TYPE_LIST || b == IR_TYPE_LIST ? IR_TYPE_LIST : IR_TYPE_UNKNOWN;
@@ -45,8 +45,7 @@ Error *onnx_convert_if(const OnnxNode *node) {
     return NULL;
 }
 
-/* ONNX wants a scalar; where the shape is known to be another one, that is said here and not in the
- * middle of a run. */
+/* ONNX requires a scalar. A known other rank is refused here rather than in the middle of a run. */
 static Error *check_scalar(const IrVariable *variable, const char *what) {
     const IrType *type = &variable->type;
     const Tensor *tensor = ir_variable_tensor(variable);
@@ -56,8 +55,8 @@ static Error *check_scalar(const IrVariable *variable, const char *what) {
     return NULL;
 }
 
-/* The rank that a computed condition turns out to have: a block that fails where it is not 0. Where
- * shape inference knows the rank, nothing of this is left. */
+/* Emits a check of a computed condition's rank: a branch that fails at run time unless the rank is
+ * 0. If shape inference finds the rank, constant folding removes the check. */
 static Error *check_scalar_at_run_time(const OnnxNode *node, IrCursor at, IrVariable *condition) {
     IrVariable *shape, *rank, *none, *is_scalar, **unused;
     IrBlock *then_block, *else_block;
@@ -74,7 +73,7 @@ static Error *check_scalar_at_run_time(const OnnxNode *node, IrCursor at, IrVari
     return ir_block_set_results(else_block, 0, NULL);
 }
 
-/* The declared type of a body's output says the same of conditions that are computed. */
+/* Checks the declared type of a body's output, for conditions that are computed. */
 static Error *check_declared_scalar(const Onnx__ValueInfoProto *info, IrModule *module) {
     IrType type;
     TRY(onnx_graph_type(module, info, &type));
@@ -130,8 +129,8 @@ static const char *input_name(const Onnx__GraphProto *graph, size_t index) {
     return graph->input[index]->name ? graph->input[index]->name : "";
 }
 
-/* The body's inputs: iteration number, condition (true, or this round would not run), carried
- * values. */
+/* Binds the body's inputs: iteration number, condition (true, since otherwise the round would not
+ * run), carried values. */
 static Error *bind_loop_inputs(
     const OnnxNode *node, const LoopParts *parts, const IrLoop *loop, OnnxScope *scope) {
     IrVariable *number, *yes, *condition;

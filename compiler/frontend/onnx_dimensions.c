@@ -44,7 +44,7 @@ static void drop_everywhere(const Onnx__GraphProto *graph, const char *name) {
     }
 }
 
-/* Of the name of dimension `at`: how often it stands from there on. */
+/* How often the name of dimension `at` stands from there on. */
 static size_t count_name(const Onnx__TensorShapeProto *shape, size_t at, const char *name) {
     size_t count = 0;
     for (size_t d = at; d < shape->n_dim; d++) count += has_name(shape->dim[d], name);

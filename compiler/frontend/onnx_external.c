@@ -40,7 +40,7 @@ static Error *parse_entries(const Onnx__TensorProto *tensor, ExternalData *out) 
     return NULL;
 }
 
-/* Opens one component below folder; takes over neither descriptor. */
+/* Opens one component below folder. The caller keeps both descriptors. */
 static Error *open_component(
     int folder, const char *name, int is_last, const char *location, int *out) {
     int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (is_last ? 0 : O_DIRECTORY);
@@ -98,7 +98,7 @@ static Error *check_names(const char *location) {
     return NULL;
 }
 
-/* Where the kernel says that an open file is. */
+/* Checks the path of an open file, as the kernel reports it. */
 static Error *check_place(int file, const char *tree, const char *location) {
     char name[PROC_NAME_SIZE], path[PATH_MAX];
     (void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);

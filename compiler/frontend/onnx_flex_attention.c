@@ -33,7 +33,7 @@ static Error *cast(const OnnxNode *node, IrVariable *tensor, DType dtype, IrVari
     return ir_build_simple(onnx_at(node), "Cast", attributes, tensor, NULL, NULL, out);
 }
 
-/* Of the softmax and the graphs. */
+/* Reads the element type in which softmax and the graphs compute. */
 static Error *read_precision(const OnnxNode *node, DType *out) {
     const DType given = onnx_float_type(node->inputs[0]);
     int64_t precision;
@@ -45,7 +45,7 @@ static Error *read_precision(const OnnxNode *node, DType *out) {
     return NULL;
 }
 
-/* The attribute scale, or 1 / sqrt(size of a head), in the type of the query. */
+/* The scale in the type of the query: the attribute, or 1 / sqrt(size of a head). */
 static Error *make_scale(const OnnxNode *node, IrVariable **out) {
     const Onnx__AttributeProto *given = onnx_attribute_find(node, "scale");
     IrVariable *scale, *query = node->inputs[0];
@@ -60,7 +60,7 @@ static Error *make_scale(const OnnxNode *node, IrVariable **out) {
     return ir_build_simple(onnx_at(node), "CastLike", NULL, scale, query, NULL, out);
 }
 
-/* scale * Q K' [batch, heads, rows, keys]: the rows of the heads that share a key head are one
+/* scale * Q K' [batch, heads, rows, keys]. The rows of all heads that share a key head form one
  * matrix. */
 static Error *make_scores(const OnnxNode *node, DType precision, IrVariable **out) {
     static const int64_t perm[4] = {0, 1, 3, 2};
@@ -81,7 +81,7 @@ static Error *make_scores(const OnnxNode *node, DType precision, IrVariable **ou
     return cast(node, scores, precision, out);
 }
 
-/* Probabilities times V, in the query's type. */
+/* Multiplies the probabilities by V, in the query's type. */
 static Error *weigh(
     const OnnxNode *node, DType precision, IrVariable *probabilities, IrVariable **out) {
     IrVariable *query = node->inputs[0], *value, *groups, *keys, *rows, *result;

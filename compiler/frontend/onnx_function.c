@@ -4,8 +4,8 @@
 #include "compiler/frontend/onnx_wire.h"
 #include "kernels/tensor/string_tensor.h"
 
-/* The schema that is read here is older than FunctionProto.attribute_proto and than overloads,
- * which therefore stand among the unknown fields, as bytes. */
+/* The schema of this reader is older than FunctionProto.attribute_proto and than overloads. Both
+ * therefore are among the unknown fields, as bytes. */
 enum {
     ATTRIBUTE_DEFAULTS_FIELD = 11,
     FUNCTION_OVERLOAD_FIELD = 13,
@@ -27,13 +27,13 @@ static Error *print_name(const FunctionName *name, TextBuilder *out) {
     return text_builder_check(out);
 }
 
-/* With lengths, since each part may hold a colon. */
+/* The key has lengths, since each part may hold a colon. */
 static Error *make_key(const FunctionName *name, TextBuilder *out) {
     text_appendf(out, "%zu:%zu:", strlen(name->domain), strlen(name->name));
     return print_name(name, out);
 }
 
-/* An unknown field's bytes begin with their length. */
+/* The bytes of an unknown field begin with their length. */
 static Error *read_unknown(
     const ProtobufCMessageUnknownField *field, const char *what, StringView *out) {
     uint64_t size = 0;

@@ -23,7 +23,7 @@ Error *onnx_import_opset(Onnx__OperatorSetIdProto *const *imports, size_t count,
 static Error *model_opset(const Onnx__ModelProto *model, int64_t *out) {
     if (model->n_opset_import == 0) FAIL(CORRUPT, "not an ONNX model: it imports no operator set");
     TRY(onnx_import_opset(model->opset_import, model->n_opset_import, out));
-    /* only other domains: local functions bring their own */
+    /* the model lists other domains only: local functions have their own versions */
     if (*out == 0) *out = ONNX_OPSET_MAX;
     return NULL;
 }
@@ -40,7 +40,7 @@ static bool is_initializer(const NameMap *initializers, const char *name) {
     return name_map_find(initializers, name) != NULL;
 }
 
-/* Graph inputs that no initializer gives a value are the function's parameters. */
+/* The graph inputs without an initializer are the function's parameters. */
 static Error *add_parameters(const Onnx__GraphProto *graph, IrFunction *function, OnnxScope *scope,
     const NameMap *initializers) {
     for (size_t i = 0; i < graph->n_input; i++) {

@@ -3,7 +3,7 @@
 
 enum { TYPE_STEPS_MAX = 4096 };
 
-/* The attribute of that name as a constant int64 vector; NULL when the node does not have it. */
+/* The attribute as a constant int64 vector, or NULL when the node does not have it. */
 static Error *ints_as_input(const OnnxNode *node, const char *name, IrVariable **out) {
     const Onnx__AttributeProto *attribute;
     *out = NULL;
@@ -30,13 +30,14 @@ static DType attribute_type(const IrBinding *binding) {
     }
 }
 
-/* The operand whose type is the result's, where both are floats. */
+/* The operand that has the element type of the result, if both are floats. */
 static uint32_t typed_operand(OperatorId operator_id) {
     if (operator_id == OPERATOR_WHERE || operator_id == OPERATOR_DEQUANTIZE_LINEAR) return 1;
     return operator_id == OPERATOR_ONE_HOT ? 2 : 0;
 }
 
-/* DTYPE_NONE: something is behind it whose type only inference knows. */
+/* Finds the element type of a float through its makers. DTYPE_NONE: only shape inference can know
+ * it. */
 static DType told_type(const IrVariable *variable) {
     for (uint32_t i = 0; variable && i < TYPE_STEPS_MAX; i++) {
         const Tensor *tensor = ir_variable_tensor(variable);
@@ -73,7 +74,8 @@ Error *onnx_convert_axes(const OnnxNode *node) {
     return onnx_node_emit(node, node->proto->op_type, skipped, inputs[1] ? 2 : 1, inputs);
 }
 
-/* Up to opset 12 the lengths are the attribute split; without any, the outputs are equal parts. */
+/* Up to opset 12 the lengths are the attribute split. Without lengths, the outputs are equal
+ * parts. */
 Error *onnx_convert_split(const OnnxNode *node) {
     static const char *const skipped[] = {"split", "num_outputs", NULL};
     IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
@@ -138,7 +140,7 @@ Error *onnx_convert_top_k(const OnnxNode *node) {
     return onnx_node_emit(node, "TopK", skipped, 2, inputs);
 }
 
-/* The name that ScatterElements had up to opset 10. */
+/* Scatter is the name of ScatterElements up to opset 10. */
 Error *onnx_convert_scatter(const OnnxNode *node) {
     return onnx_node_emit(node, "ScatterElements", NULL, node->input_count, node->inputs);
 }

@@ -13,8 +13,8 @@ static Error *align(const OnnxNode *node, uint32_t index, int64_t axis, IrVariab
         onnx_at(node), "AlignAxes", attributes, node->inputs[index], node->inputs[0], NULL, out);
 }
 
-/* Add, And, Equal …: where `axis` does not say otherwise, the second operand stands at the first
- * one's last axes, as today. */
+/* Add, And, Equal …: without `axis`, the second operand is aligned with the last axes of the first,
+ * as in later opsets. */
 Error *onnx_convert_broadcast(const OnnxNode *node) {
     static const char *const skipped[] = {"axis", "broadcast", NULL};
     int64_t axis, broadcast;
@@ -27,7 +27,7 @@ Error *onnx_convert_broadcast(const OnnxNode *node) {
     return onnx_node_emit(node, node->proto->op_type, skipped, 2, inputs);
 }
 
-/* One slope a channel. */
+/* The slope has one element for each channel. */
 Error *onnx_convert_prelu(const OnnxNode *node) {
     IrVariable *inputs[2] = {onnx_input(node, 0), onnx_input(node, 1)};
     if (node->scope->opset < OPSET_OF_BROADCASTING) TRY(align(node, 1, 1, &inputs[1]));
@@ -40,7 +40,7 @@ Error *onnx_convert_gemm(const OnnxNode *node) {
     return onnx_node_emit(node, "Gemm", old ? skipped : NULL, node->input_count, node->inputs);
 }
 
-/* The constants had fewer digits. */
+/* Older opsets have constants of fewer digits. */
 Error *onnx_convert_selu(const OnnxNode *node) {
     OWN(Attributes, attributes) = NULL;
     IrVariable *input = onnx_input(node, 0), *result;

@@ -14,7 +14,7 @@ Error *onnx_convert_reshape(const OnnxNode *node) {
     return onnx_node_emit(node, "Reshape", skipped, 2, inputs);
 }
 
-/* Up to opset 3 the axis is 1 where it is not given. */
+/* Up to opset 3 the default axis is 1. */
 Error *onnx_convert_concat(const OnnxNode *node) {
     if (node->scope->opset >= 4 || onnx_attribute_find(node, "axis"))
         return onnx_node_emit(node, "Concat", NULL, node->input_count, node->inputs);
@@ -52,7 +52,7 @@ Error *onnx_convert_cast(const OnnxNode *node) {
     return onnx_node_set_output(node, 0, result);
 }
 
-/* One number of any type and of one element as an int64 [1] or, with rank 0, as an int64 []. */
+/* Converts a tensor of one element and any number type to int64: [1], or [] for rank 0. */
 static Error *one_int(const OnnxNode *node, uint32_t index, uint32_t rank, IrVariable **out) {
     static const int64_t one = 1;
     IrVariable *shape, *value = onnx_input(node, index);
@@ -62,7 +62,8 @@ static Error *one_int(const OnnxNode *node, uint32_t index, uint32_t rank, IrVar
     return ir_build_simple(onnx_at(node), "Reshape", NULL, value, shape, NULL, out);
 }
 
-/* Up to opset 5: how often, and along which axis; both are tensors of one number. */
+/* Up to opset 5 the inputs are the number of repetitions and the axis, each a tensor of one
+ * number. */
 Error *onnx_convert_tile(const OnnxNode *node) {
     static const int64_t once = 1;
     IrVariable *shape, *rank, *axis, *values[2], **joined, *repeats, *result;

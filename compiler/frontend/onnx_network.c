@@ -2,8 +2,8 @@
  */
 #include "compiler/frontend/onnx_internal.h"
 
-/* LSTM, GRU and RNN: up to opset 6 output_sequence says whether Y is wanted, which its name does as
- * well. */
+/* LSTM, GRU and RNN. Up to opset 6 output_sequence says whether Y is an output, as Y's name
+ * does. */
 Error *onnx_convert_recurrent(const OnnxNode *node) {
     static const char *const skipped[] = {"output_sequence", NULL};
     return onnx_node_emit(node, node->proto->op_type, node->scope->opset < 7 ? skipped : NULL,

@@ -14,7 +14,8 @@ static const HandlerRow handlers[] = {
 #undef ONNX_NODE
 };
 
-/* Operators of which parts can be made first: there a node may have any number of inputs. */
+/* Operators that can join parts of their inputs first, so that a node may have any number of
+ * inputs. */
 static bool joins_any_number(const char *operator_name) {
     static const char *const names[] = {"Concat", "Sum", "Max", "Min"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -22,7 +23,7 @@ static bool joins_any_number(const char *operator_name) {
     return false;
 }
 
-/* As many inputs as a kernel takes become one, until there are no more than it takes. */
+/* Joins groups of as many inputs as a kernel takes, until one kernel takes all that remain. */
 static Error *join_inputs(const OnnxNode *node, const char *operator_name, Attributes *attributes,
     uint32_t *inout_count, IrVariable *const **inout_inputs) {
     while (*inout_count > PLAN_INPUTS_MAX) {
@@ -118,7 +119,7 @@ const char *onnx_node_label(const Onnx__NodeProto *proto) {
     return proto->n_output > 0 ? proto->output[0] : "without a name";
 }
 
-/* Bindings made for a node know its name, for messages. */
+/* Names the node's new bindings after the node, for messages. */
 static Error *name_bindings(const OnnxNode *node, IrBinding *last_before) {
     IrBlock *block = node->scope->block;
     const char *name;

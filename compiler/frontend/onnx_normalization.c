@@ -7,8 +7,8 @@ static Error *binary(
     return ir_build_simple(onnx_at(node), name, NULL, a, b, NULL, out);
 }
 
-/* Up to opset 8, spatial 0: each element of an image has a mean, a variance, a scale and a bias of
- * its own. */
+/* Up to opset 8 with spatial 0, each element of an image has its own mean, variance, scale and
+ * bias. */
 static Error *normalize_elements(const OnnxNode *node) {
     IrVariable *x = onnx_input(node, 0), *epsilon, *deviation;
     if (node->input_count != 5) FAIL(INVALID, "%u inputs", node->input_count);
@@ -56,7 +56,7 @@ Error *onnx_convert_batch_normalization(const OnnxNode *node) {
     return onnx_node_emit(&first, "BatchNormalization", skipped, node->input_count, node->inputs);
 }
 
-/* One for each group to one for each channel. shape: [groups, channels of a group]. */
+/* Repeats the value of each group for its channels. shape: [groups, channels of a group]. */
 static Error *repeat_in_groups(const OnnxNode *node, IrVariable *shape, IrVariable **inout) {
     static const int64_t last = 1, all = -1;
     IrVariable *axes, *flat, *value = *inout;
@@ -67,7 +67,7 @@ static Error *repeat_in_groups(const OnnxNode *node, IrVariable *shape, IrVariab
     return binary(node, "Reshape", value, flat, inout);
 }
 
-/* Up to opset 20 scale and bias are one for each group. */
+/* Up to opset 20 scale and bias have one element for each group. */
 Error *onnx_convert_group_normalization(const OnnxNode *node) {
     if (node->scope->opset >= 21)
         return onnx_node_emit(node, "GroupNormalization", NULL, node->input_count, node->inputs);

@@ -1,4 +1,4 @@
-/* Optionals are nil or the element itself. */
+/* An optional is nil or the element itself. */
 #include "compiler/frontend/onnx_internal.h"
 
 /* Passes on a value of any type. */

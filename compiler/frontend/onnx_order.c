@@ -1,23 +1,23 @@
-/* The order in which a graph's nodes are converted: the order of the file, but each node behind the
- * makers of its inputs. Files should be sorted, and some are not. */
+/* The order in which a graph's nodes are converted: the file's order, except that each node stands
+ * behind the makers of its inputs. Files should be sorted, but some are not. */
 #include "base/allocator.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "compiler/frontend/onnx_sparse.h"
 
 enum { CYCLE_NAMES_MAX = 8 };
 
-/* Which earlier or later nodes each node needs, one list behind the other. */
+/* For each node, the nodes that it needs, one list behind the other. */
 typedef struct Order {
     const OnnxScope *scope; /* values in this scope need no node */
     Onnx__NodeProto *const *nodes;
     size_t count;
-    NameMap *makers;  /* of the nodes' outputs: 1 + index */
+    NameMap *makers;  /* of the nodes' outputs: 1 + index of the node */
     uint32_t *needed; /* needed[starts[i]] … needed[starts[i + 1] - 1]: of node i */
     size_t needed_count, needed_capacity;
     size_t *starts;
 } Order;
 
-/* The names that the graphs around a place make themselves. */
+/* The names that the graphs around a node define, which hide outer names. */
 typedef struct Hidden {
     const struct Hidden *outer;
     NameMap *names;
@@ -122,7 +122,7 @@ typedef enum NodeState { NODE_NEW, NODE_ON_PATH, NODE_DONE } NodeState;
 
 typedef struct Walk {
     uint32_t *path; /* each needs the next */
-    size_t *next;   /* by node: of its needs */
+    size_t *next;   /* by node: the next of its needs to visit */
     uint8_t *states;
     size_t done;
 } Walk;

@@ -1,7 +1,7 @@
 /* QuantizeLinear and DequantizeLinear: attributes that name a type by its number. */
 #include "compiler/frontend/onnx_internal.h"
 
-/* 0 is no type: as if the attribute was not given. */
+/* A number of 0 is no type and counts as absent. */
 Error *onnx_convert_quantization(const OnnxNode *node) {
     static const char *const names[] = {"output_dtype", "precision"};
     const char *skipped[3] = {NULL};

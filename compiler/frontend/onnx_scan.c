@@ -71,7 +71,8 @@ static Error *input_length(
     return onnx_scan_length(node, parts->block, parts->inputs[index], axis, out);
 }
 
-/* Scan inputs of different lengths fail at run time, before the first round. */
+/* Reads the common length. Scan inputs of different lengths fail at run time, before the first
+ * round. */
 static Error *read_lengths(const OnnxNode *node, ScanParts *parts) {
     TRY(input_length(node, parts, 0, &parts->length));
     for (uint32_t i = 1; i < parts->input_count; i++) {
@@ -167,7 +168,7 @@ static Error *join_output(const OnnxNode *node, const ScanParts *parts, const Ir
     return backwards ? reverse(node, parts, axis, out) : NULL;
 }
 
-/* State values, then an empty list for each scan output. */
+/* The loop's first carried values: the states, then an empty list for each scan output. */
 static Error *carried_values(const OnnxNode *node, const ScanParts *parts, IrVariable ***out) {
     void *memory;
     uint32_t count = parts->state_count + parts->output_count;

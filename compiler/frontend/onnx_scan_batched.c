@@ -1,12 +1,12 @@
-/* The Scan of opset 8: every value has a batch axis first. Each item is scanned by itself along
- * axis 1, up to its entry of sequence_lens; the rest of its scan outputs is 0. */
+/* The Scan of opset 8: the first axis of every value is the batch. Each item is scanned along axis
+ * 1, up to its entry of sequence_lens; the rest of the item's scan outputs is 0. */
 #include "compiler/frontend/onnx_scan.h"
 
 typedef struct Batched {
     const OnnxNode *node;
     ScanParts whole;     /* values with their batch axis */
     IrVariable *lengths; /* sequence_lens, or NULL */
-    IrVariable *items;   /* of the batch, an int */
+    IrVariable *items;   /* the number of items, an int */
     IrVariable *longest; /* the scan inputs' axis 1, an int */
     uint32_t result_count;
 } Batched;

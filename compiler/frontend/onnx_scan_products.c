@@ -9,7 +9,7 @@ enum { COLUMNS_PER_DEPTH_MAX = 16 };
 
 static const char *text_of(const char *text) { return text ? text : ""; }
 
-/* Names that the body makes, which hide those around it. */
+/* The names that the body defines, which hide outer names. */
 static Error *body_names(const Onnx__GraphProto *body, NameMap **out) {
     OWN(NameMap, names) = NULL;
     TRY(name_map_create(&names));
@@ -26,13 +26,13 @@ static Error *body_names(const Onnx__GraphProto *body, NameMap **out) {
     return NULL;
 }
 
-/* The constant matrix of that name around the body; NULL: none that is worth it. */
+/* The constant matrix of that outer name, or NULL if there is none or it is too small. */
 static IrVariable *matrix_named(const OnnxNode *node, const NameMap *inner, const char *name) {
     IrVariable *found;
     if (name_map_find(inner, name)) return NULL;
     Error *error = onnx_scope_find(node->scope, name, &found);
     if (error) {
-        error_free(error); /* the body's conversion says so */
+        error_free(error); /* the conversion of the body reports the error */
         return NULL;
     }
     const Tensor *tensor = ir_variable_tensor(found);
@@ -41,7 +41,8 @@ static IrVariable *matrix_named(const OnnxNode *node, const NameMap *inner, cons
     return (columns + COLUMNS_PER_DEPTH_MAX - 1) / COLUMNS_PER_DEPTH_MAX <= depth ? found : NULL;
 }
 
-/* Index of the scan input whose slices are named so and are vectors or more; input_count: none. */
+/* Finds the scan input whose slices have that name and at least one axis; input_count if none
+ * has. */
 static Error *input_named(
     const OnnxNode *node, const ScanParts *parts, const char *name, uint32_t *out) {
     uint32_t index = 0;

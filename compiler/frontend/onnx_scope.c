@@ -27,7 +27,7 @@ Error *onnx_scope_set(OnnxScope *scope, const char *name, IrVariable *variable) 
     return name_map_set(scope->names, name, variable);
 }
 
-static IrVariable absent; /* stands for inputs that a call of a function leaves out */
+static IrVariable absent; /* marks an input that a call of a function leaves out */
 
 Error *onnx_scope_set_absent(OnnxScope *scope, const char *name) {
     return name_map_set(scope->names, name, &absent);

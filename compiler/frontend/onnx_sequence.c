@@ -1,4 +1,5 @@
-/* Sequences are lists; operators with a position count negative ones from the end at run time. */
+/* Sequences are lists. Operators with a position count negative positions from the end at run
+ * time. */
 #include "compiler/frontend/onnx_internal.h"
 
 static Error *need_input(const OnnxNode *node, uint32_t index, IrVariable **out) {
@@ -18,7 +19,7 @@ static Error *read_position(const OnnxNode *node, uint32_t index, IrVariable **o
     return ir_build_read_scalar(onnx_at(node), position, IR_TYPE_INT, out);
 }
 
-/* The element type that is declared means nothing to a list, but it must be one. */
+/* A list has no declared element type, but the attribute must be a valid type. */
 Error *onnx_convert_sequence_empty(const OnnxNode *node) {
     IrVariable *list;
     int64_t dtype;
@@ -94,7 +95,7 @@ Error *onnx_convert_concat_from_sequence(const OnnxNode *node) {
 
 typedef struct SplitParts {
     int64_t axis;
-    bool squeeze; /* pieces of one, without the axis */
+    bool squeeze; /* a piece has length 1, and the axis is dropped */
     IrVariable *input, *bounds;
 } SplitParts;
 
@@ -131,7 +132,7 @@ static Error *split_piece(
     return NULL;
 }
 
-/* Where the pieces begin and end, and how many they are. */
+/* Computes where pieces begin and end, and their number. */
 static Error *split_bounds(const OnnxNode *node, SplitParts *parts, IrVariable **out_count) {
     IrVariable *split = onnx_input(node, 1), *shape, *length, *one;
     OWN(Attributes, attributes) = NULL;

@@ -2,7 +2,7 @@
  * output. */
 #include "compiler/frontend/onnx_internal.h"
 
-/* Item number `counter` of an input that is a sequence; a tensor goes whole to each round. */
+/* Item number `counter` of a sequence input; a tensor input goes to each round unchanged. */
 static Error *map_item(const OnnxNode *node, const IrLoop *loop, uint32_t index, IrVariable **out) {
     IrVariable *input = node->inputs[index];
     if (index > 0 && input->type.kind == IR_TYPE_TENSOR) {

@@ -10,9 +10,9 @@
 #include "kernels/tensor/string_tensor.h"
 
 typedef struct Sparse {
-    Tensor *values, *indices; /* indices NULL: there are no values */
+    Tensor *values, *indices; /* indices is NULL without values */
     Shape shape;
-    int64_t count; /* of values */
+    int64_t count; /* number of values */
     int64_t total; /* elements of the dense tensor */
 } Sparse;
 

@@ -80,7 +80,7 @@ static uint64_t item_count(DType dtype, const Shape *shape, uint64_t bytes) {
     return is_one_an_item(dtype) ? (uint64_t)shape_count_unchecked(shape) : bytes;
 }
 
-/* An item's low bytes are the element (little-endian, as this machine is). */
+/* The low bytes of an item are the element (little-endian, as this machine is). */
 static void copy_typed(TypedData typed, DType dtype, char *out) {
     const uint64_t size = dtype_bits(dtype) < 8 ? 1 : dtype_bits(dtype) / 8;
     const char *items = typed.items;

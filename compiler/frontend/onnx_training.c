@@ -116,7 +116,7 @@ static Error *grown(const Update *update, double factor, IrVariable **out) {
     return apply(update, "Sub", one, power, out);
 }
 
-/* rate * Sqrt(1 - beta ^ count) / (1 - alpha ^ count), and the rate itself at first. */
+/* rate * Sqrt(1 - beta ^ count) / (1 - alpha ^ count); the rate itself at count 0. */
 static Error *adjust(const Update *update, double alpha, double beta, IrVariable **out) {
     IrVariable *first, *second;
     TRY(grown(update, beta, &second));
@@ -156,8 +156,8 @@ static Error *start(const OnnxNode *node, IrVariable *value, Update *out) {
     return apply(out, "Greater", out->count, zero, &out->is_later);
 }
 
-/* Inputs R, T, then of all tensors the values, the gradients, and each kind of moments; outputs the
- * same without gradients. */
+/* Inputs: R, T, then the values of all tensors, the gradients, and each kind of moments. The
+ * outputs are the same without gradients. */
 static Error *optimize(
     const OnnxNode *node, uint32_t moments, UpdateStep *step, const char *const *attributes) {
     const uint32_t kinds = 2 + moments, given = node->input_count;

@@ -4,7 +4,7 @@
 
 #include "compiler/frontend/onnx_internal.h"
 
-/* The operator of that name with these attributes, in place of the node. */
+/* Replaces the node by the operator of that name with these attributes. */
 static Error *emit(const OnnxNode *node, const char *operator_name, Attributes *attributes,
     uint32_t input_count, IrVariable *const *inputs) {
     IrVariable **results;
@@ -29,7 +29,7 @@ static Error *resize(const OnnxNode *node, IrVariable *image, IrVariable *scales
     return ir_build_simple(onnx_at(node), "Resize", attributes, image, NULL, scales, out);
 }
 
-/* Whether constant scales shrink, grow; of computed ones both may be. */
+/* Whether scales shrink and whether they grow: both if they are computed. */
 static void look_at_scales(const IrVariable *scales, bool *out_shrinks, bool *out_grows) {
     const Tensor *tensor = scales ? ir_variable_tensor(scales) : NULL;
     *out_shrinks = *out_grows = !tensor;
@@ -41,9 +41,9 @@ static void look_at_scales(const IrVariable *scales, bool *out_shrinks, bool *ou
     }
 }
 
-/* Resize of opset 10, which is Upsample under another name: no choice of coordinates yet, and of
- * the nearest elements the one before where it grows, the one behind where it shrinks, as ONNX's
- * test_resize_downsample_nearest of that opset has it. Where both may be, it shrinks first. */
+/* Resize of opset 10, whose other name is Upsample. Coordinates cannot be chosen. Nearest takes the
+ * element before where an axis grows, and the one behind where it shrinks, as in ONNX's
+ * test_resize_downsample_nearest of that opset. If both may happen, the image shrinks first. */
 static Error *resize_by_scales(const OnnxNode *node, IrVariable *scales) {
     IrVariable *image = onnx_input(node, 0), *one, *below, *above;
     bool shrinks, grows;
@@ -66,7 +66,7 @@ Error *onnx_convert_resize(const OnnxNode *node) {
     return resize_by_scales(node, onnx_input(node, 1));
 }
 
-/* Up to opset 8 the scales are an attribute, up to opset 6 two: of height and width. */
+/* The scales are an attribute up to opset 8; up to opset 6 two attributes, for height and width. */
 static Error *upsample_scales(const OnnxNode *node, IrVariable **out) {
     const Onnx__AttributeProto *all = onnx_attribute_find(node, "scales");
     const Onnx__AttributeProto *height = onnx_attribute_find(node, "height_scale");
@@ -89,7 +89,7 @@ Error *onnx_convert_upsample(const OnnxNode *node) {
     return resize_by_scales(node, scales);
 }
 
-/* Up to opset 19 the modes have the names that they have in two dimensions. */
+/* Up to opset 19 the modes have the names of their two-dimensional forms. */
 Error *onnx_convert_grid_sample(const OnnxNode *node) {
     static const char *const names[][2] = {{"bilinear", "linear"}, {"bicubic", "cubic"}};
     if (node->scope->opset >= 20)
@@ -125,7 +125,7 @@ Error *onnx_convert_lp_pool(const OnnxNode *node) {
     return emit(node, name, attributes, node->input_count, node->inputs);
 }
 
-/* Up to opset 19 the axis is an attribute, by default the one behind the batch. */
+/* Up to opset 19 the axis is an attribute, by default the first axis behind the batch. */
 Error *onnx_convert_dft(const OnnxNode *node) {
     static const char *const skipped[] = {"axis", NULL};
     int64_t axis;

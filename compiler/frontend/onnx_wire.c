@@ -6,8 +6,8 @@
 #include "base/allocator.h"
 #include "base/text.h"
 
-/* protobuf-c recurses over nested messages and allocates a few hundred bytes for an empty one, so
- * both are bounded here before it runs. */
+/* protobuf-c recurses over nested messages and allocates a few hundred bytes for an empty message,
+ * so depth and memory are bounded before it runs. */
 enum { MEMORY_PER_BYTE = 48, MEMORY_BASE = 16 << 20 };
 
 typedef struct WireLevel {

@@ -10,7 +10,7 @@ enum { ARENA_PAGE_SIZE = 64 << 10 };
 
 typedef struct ArenaPage {
     struct ArenaPage *next;
-    size_t size; /* of data */
+    size_t size; /* bytes of data */
     _Alignas(16) unsigned char data[];
 } ArenaPage;
 

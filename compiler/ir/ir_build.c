@@ -114,7 +114,7 @@ Error *ir_build_call(IrCursor at, IrFunction *function, uint32_t argument_count,
     return NULL;
 }
 
-/* A binding with one result of a type. */
+/* Makes a binding with one result of the type. */
 static Error *build_one(IrCursor at, IrKind kind, uint32_t operand_count,
     IrVariable *const *operands, IrTypeKind type, IrBinding **out) {
     TRY(ir_binding_create(at, kind, operand_count, operands, 1, out));

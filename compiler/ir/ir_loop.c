@@ -28,7 +28,7 @@ static Error *loop_test(const IrLoop *loop, IrVariable *condition, IrBlock **ino
     return NULL;
 }
 
-/* The parameters: counter, condition where there is one, carried values. */
+/* Adds the parameters: counter, condition if there is one, carried values. */
 static Error *loop_add_parameters(
     IrLoop *loop, IrVariable *condition, IrVariable *const *initial, const IrType *types) {
     IrType int_type = ir_type_scalar(IR_TYPE_INT);
@@ -39,7 +39,7 @@ static Error *loop_add_parameters(
     for (uint32_t i = 0; i < loop->carried_count; i++) {
         bool declared = types && types[i].kind != IR_TYPE_UNKNOWN;
         IrType type = declared ? types[i] : initial[i]->type;
-        /* the shape of the first round says nothing about the later ones */
+        /* a later round may have another shape than the first */
         if (!declared && type.kind == IR_TYPE_TENSOR) type = ir_type_tensor(type.dtype);
         TRY(ir_function_add_parameter(loop->function, initial[i]->name, &type, &parameter));
     }

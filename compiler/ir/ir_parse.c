@@ -13,7 +13,7 @@ enum { VARIABLES_MAX = 1 << 16, LIST_MAX = 256 };
 typedef struct Parser {
     IrTokens tokens;
     IrModule *module;
-    IrVariable **variables; /* by the number in the text */
+    IrVariable **variables; /* by number in the text */
 } Parser;
 
 static Error *parse_number(Parser *parser, int64_t *out) {
@@ -64,7 +64,7 @@ static Error *parse_uses(Parser *parser, IrVariable **uses, uint32_t *out_count)
     return NULL;
 }
 
-/* "@loop.1": found by its name and number, an exported one by its name. */
+/* Reads a function's name: "@loop.1" for name and number; an exported function has only a name. */
 static Error *parse_function_name(Parser *parser, IrFunction **out) {
     IrTokens *tokens = &parser->tokens;
     if (tokens->kind != IR_TOKEN_FUNCTION) return ir_tokens_fail(tokens, "a function");
@@ -141,7 +141,7 @@ static Error *parse_details(Parser *parser, IrBinding *binding) {
     return NULL;
 }
 
-/* The kind that a word names; an operator where it is none of them. */
+/* Reads the kind that a word names. A word that names no kind is an operator. */
 static Error *parse_kind(Parser *parser, IrBinding *binding) {
     IrTokens *tokens = &parser->tokens;
     if (tokens->kind != IR_TOKEN_WORD) return ir_tokens_fail(tokens, "an expression");
@@ -319,7 +319,7 @@ static Error *parse_function(Parser *parser) {
     return ir_tokens_expect(&parser->tokens, "}");
 }
 
-/* Functions first, so that calls may come before them. */
+/* Makes all functions first, so that a call may come before its function. */
 static Error *find_functions(Parser *parser, const char *text) {
     static const char start[] = "function @";
     for (const char *at = text; (at = strstr(at, start)); at++) {

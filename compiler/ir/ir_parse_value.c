@@ -73,7 +73,7 @@ static void set_element(Tensor *tensor, int64_t index, double value) {
         tensor->dtype, value, data + index * (int64_t)(dtype_bits(tensor->dtype) / 8));
 }
 
-/* -1 … 1 in steps of 1/128, by splitmix64. */
+/* Fills with numbers of -1 … 1 in steps of 1/128, by splitmix64. */
 static Error *fill_random(IrTokens *tokens, Tensor *tensor, int64_t count) {
     uint64_t state = 0;
     TRY(ir_tokens_expect(tokens, "#"));

@@ -79,7 +79,7 @@ void ir_print_type(const IrModule *module, const IrType *type, TextBuilder *out)
     while (containers-- > 0) text_append(out, ")");
 }
 
-/* Always with something that makes it a float when read again. */
+/* Prints a float so that it is read as a float again. */
 static void print_float(double value, TextBuilder *out) {
     size_t before = out->size;
     text_appendf(out, "%.17g", value);
@@ -155,7 +155,7 @@ static void print_uses(Printer *printer, IrVariable *const *variables, uint32_t 
     }
 }
 
-/* With its type, where that says something, and its slot. */
+/* Prints a variable with its slot, and with its type if that is known. */
 static void print_definition(Printer *printer, const IrVariable *variable, bool named) {
     print_use(printer, variable);
     if (named && variable->name) text_appendf(printer->out, " \"%s\"", variable->name);

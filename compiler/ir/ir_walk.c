@@ -4,7 +4,7 @@
 
 #include "base/allocator.h"
 
-/* The first binding in the blocks from number `from` on. */
+/* Returns the first binding in the blocks from number `from` on. */
 static IrBinding *blocks_first(const IrBinding *binding, uint32_t from) {
     for (uint32_t i = from; i < binding->block_count; i++) {
         if (binding->blocks[i]->first) return binding->blocks[i]->first;
@@ -117,7 +117,7 @@ void ir_move_bindings(IrBlock *from, IrBlock *to, IrBinding *before) {
 }
 
 Error *ir_update_depths(IrModule *module) {
-    /* functions come behind the ones they are local to */
+    /* a local function stands behind the function that contains it */
     for (size_t f = 0; f < module->function_count; f++) {
         IrFunction *function = module->functions[f];
         function->body->depth = function->outer ? function->outer->depth + 1 : 0;

@@ -1,5 +1,5 @@
-/* Puts every value into its slot and copies between the slots. A copy is made once, before its
- * first use, for everything behind it in the same block. */
+/* Puts every value into its slot and inserts copies between the slots. A copy is made once, before
+ * its first use, for all later uses in the same block. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
@@ -10,8 +10,9 @@
 typedef struct Assignment {
     const SlotChoice *choice;
     IrModule *module;
-    IrVariable **copies;    /* by variable id: the newest copy in the other slot */
-    IrVariable **constants; /* by variable id: the constant in slot 1 where slot 0 is used too */
+    IrVariable **copies; /* by variable id: the newest copy in the other slot */
+    /* by variable id: the constant's version in slot 1, if slot 0 has users, too */
+    IrVariable **constants;
 } Assignment;
 
 static bool is_around(const IrBlock *outer, const IrBlock *block) {
@@ -37,7 +38,7 @@ static Error *constant_in(
     return NULL;
 }
 
-/* The variable, or a copy of it, in the slot wanted. */
+/* Returns the variable in the wanted slot: itself or a copy. */
 static Error *use_in(
     Assignment *assignment, IrCursor at, IrVariable *variable, uint8_t slot, IrVariable **out) {
     if (!variable || variable->constant) {

@@ -6,7 +6,8 @@
 #include "base/digest.h"
 #include "vm/objects/string_object.h"
 
-/* Entries of both pools in one open hash table; hashes only find, order is that of the calls. */
+/* Entries of both pools in one open hash table. The hashes only find entries; indices follow the
+ * order of calls. */
 typedef struct Entry {
     uint64_t hash; /* 0: empty */
     bool is_primitive;
@@ -90,7 +91,7 @@ static bool entry_equal(const Entry *a, const Entry *b) {
     return a->slot == b->slot && value_equal(&a->value, &b->value);
 }
 
-/* The entry equal to the wanted one, or the empty place for it. */
+/* Returns the equal entry, or the empty place for a new one. */
 static Entry *entry_find(ConstantLayout *layout, const Entry *wanted) {
     size_t at = wanted->hash & (layout->entry_capacity - 1);
     while (layout->entries[at].hash != 0 && !entry_equal(&layout->entries[at], wanted))
@@ -98,7 +99,7 @@ static Entry *entry_find(ConstantLayout *layout, const Entry *wanted) {
     return &layout->entries[at];
 }
 
-/* A reference to the tensor, or to a copy of it in a storage of its own. */
+/* Returns a reference to the tensor, or a copy in a storage of its own. */
 static Error *tensor_own(Tensor *tensor, Tensor **out) {
     const Storage *storage = tensor->storage;
     if (storage->constant_index == STORAGE_NOT_CONSTANT && tensor->offset == 0 &&
@@ -144,7 +145,8 @@ Error *constant_layout_add_primitive(ConstantLayout *layout, const OperatorInfo 
         .hash = hash | 1, .is_primitive = true, .operator_info = info, .attributes = attributes};
     Entry *entry = entry_find(layout, &wanted);
     if (entry->hash == 0) {
-        Attributes *counted = (Attributes *)(uintptr_t)attributes; /* immutable but for its count */
+        /* immutable except for its count */
+        Attributes *counted = (Attributes *)(uintptr_t)attributes;
         TRY(executable_builder_add_primitive(
             layout->builder, info->name, info->version, counted, &wanted.index));
         *entry = wanted;

@@ -64,7 +64,7 @@ Error *emit_move(Emitter *emitter, uint64_t from, uint32_t to) {
 
 static Error *emit_block(Emitter *emitter, const IrBlock *block, bool *out_ended);
 
-/* A branch, and its results in the registers of the If's. */
+/* Emits a branch, and moves of its results to the registers of the If's results. */
 static Error *emit_branch(
     Emitter *emitter, const IrBinding *binding, const IrBlock *block, bool *out_ended) {
     TRY(emit_block(emitter, block, out_ended));
@@ -80,7 +80,7 @@ static Error *emit_branch(
     return NULL;
 }
 
-/* Patches jump operand `index` of instruction `pc` to come here. */
+/* Patches jump operand `index` of the instruction at `pc` to jump to the next instruction. */
 static Error *patch_jump(Emitter *emitter, uint32_t pc, uint32_t index) {
     int64_t offset = (int64_t)executable_builder_pc(emitter->builder) - pc;
     return executable_builder_patch_operand(
@@ -165,7 +165,8 @@ static Error *declare_function(Emitter *emitter, const IrFunction *function) {
     return NULL;
 }
 
-/* The packed functions that the module calls, each once, behind its own. */
+/* Declares the packed functions that the module calls, each once, behind the module's own
+ * functions. */
 static Error *declare_packed(Emitter *emitter) {
     const IrModule *module = emitter->module;
     bool called[IR_PACKED_COUNT] = {false};

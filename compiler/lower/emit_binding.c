@@ -26,7 +26,7 @@ static Error *emit_operator(Emitter *emitter, const IrBinding *binding) {
     return emit_instruction(emitter, OPCODE_INVOKE_PACKED, flags, REGISTER_NONE);
 }
 
-/* A function with one result gives the result itself, any other a tuple. */
+/* A function with one result returns the result itself, any other one a tuple. */
 static Error *emit_unpack(Emitter *emitter, const IrBinding *binding, Opcode opcode) {
     if (binding->result_count == 1)
         return emit_instruction(emitter, opcode, 0, register_of(emitter, binding->results[0]));
@@ -46,7 +46,7 @@ static Error *emit_unpack(Emitter *emitter, const IrBinding *binding, Opcode opc
     return NULL;
 }
 
-/* A loop's next round: the parameters get their new values, then from the start. */
+/* Emits a loop's next round: sets the parameters to their new values, then jumps to the start. */
 static Error *emit_self_tail_call(Emitter *emitter, const IrBinding *binding) {
     uint64_t sources[IR_OPERANDS_MAX];
     uint32_t targets[IR_OPERANDS_MAX];
@@ -92,7 +92,7 @@ static Error *emit_get_field(Emitter *emitter, const IrBinding *binding) {
         emitter, OPCODE_GET_FIELD, 0, register_of(emitter, binding->results[0]));
 }
 
-/* Operands that all are uses, and immediates before or behind them. */
+/* Emits operands that are all uses, with immediates before or behind them. */
 static Error *emit_plain(Emitter *emitter, const IrBinding *binding, Opcode opcode) {
     TRY(emit_add_uses(emitter, binding->operands, binding->operand_count));
     uint32_t destination =

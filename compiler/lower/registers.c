@@ -103,7 +103,8 @@ static void block_number(Allocation *allocation, const IrBlock *block) {
 
 static void variable_end(Allocation *allocation, const IrVariable *variable) {
     if (!variable || variable->constant) return;
-    if (allocation->of[variable->id] == REGISTERS_NONE) return; /* of a tail call */
+    /* a tail call's result has no register */
+    if (allocation->of[variable->id] == REGISTERS_NONE) return;
     if (allocation->last_use[variable->id] != allocation->position) return;
     allocation->last_use[variable->id] = POSITION_NEVER;
     /* a result of a branch in tail position is returned where it is made, and has no register */
@@ -149,7 +150,7 @@ static Error *registers_save(const Allocation *allocation, SavedRegisters *out) 
     return NULL;
 }
 
-/* Registers that the branch added are free behind it. */
+/* Frees the registers that the branch has added. */
 static void registers_restore(Allocation *allocation, SavedRegisters *saved) {
     if (allocation->count > 0)
         memset(allocation->free_bits, 0, allocation->word_count * sizeof(uint64_t));

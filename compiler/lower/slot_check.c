@@ -8,8 +8,8 @@ static DType element_dtype(const IrType *type) {
     return type && type->kind == IR_TYPE_TENSOR ? type->dtype : DTYPE_NONE;
 }
 
-/* Tensors have a slot, and containers, whose tensors are all in it; one of nothing known may be
- * empty, and then fits any. Scalars and objects have none. */
+/* Tensors have a slot. So have containers, whose tensors all are in it; a container of unknown type
+ * may be empty and fits any slot. Scalars and objects have no slot. */
 static bool has_slot(const IrVariable *variable) {
     if (!variable) return false;
     if (ir_type_is_container(&variable->type)) return element_dtype(&variable->type) != DTYPE_NONE;

@@ -14,7 +14,7 @@ bool slot_choice_applies(const IrType *type) {
            type->kind == IR_TYPE_UNKNOWN;
 }
 
-/* Where a value goes that is handed over through a field, a list or a closure. */
+/* The slot of a value that goes through a field, a list or a closure. */
 static uint8_t by_convention(const SlotChoice *choice, const IrVariable *variable) {
     return choice->strings[variable->id] ? 0 : 1;
 }
@@ -44,13 +44,13 @@ static bool may_be_on_host(const IrType *type) {
     return dtype_is_float(type->dtype) && count >= 0 && count <= SMALL_FLOAT_COUNT_MAX;
 }
 
-/* Parameters and results of calls and branches: floats belong to the device there, or a whole loop
- * over a few floats would be on the host. */
+/* Whether a parameter or result of calls and branches may be on the host. Floats may not: otherwise
+ * a whole loop over a few floats would run on the host. */
 static bool may_be_handed_on_host(const IrType *type) {
     return may_be_on_host(type) && !dtype_is_float(type->dtype);
 }
 
-/* Where a tensor that is handed over starts. */
+/* The first choice for a tensor that goes through calls or branches. */
 static uint8_t handed(const SlotChoice *choice, const IrVariable *variable) {
     return choice->strings[variable->id] || may_be_handed_on_host(&variable->type) ? 0 : 1;
 }
@@ -118,7 +118,7 @@ uint8_t slot_choice_of_result(const SlotChoice *choice, const IrBlock *block, ui
     return choice->results[choice->first_result[block->function->index] + index];
 }
 
-/* Instructions that give their result in one slot only. */
+/* Instructions whose result can only be in one slot. */
 static bool has_one_slot(const IrBinding *binding) {
     return binding->kind == IR_SHAPE_OF || binding->kind == IR_MAKE_TENSOR ||
            binding->kind == IR_DEVICE_COPY;

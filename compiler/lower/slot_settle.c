@@ -14,7 +14,7 @@ typedef struct Item {
     size_t first_site;
 } Item;
 
-/* For each of some owners a few items, one list behind the other. */
+/* Lists of items by owner, one list behind the other. */
 typedef struct Lists {
     size_t *first;
     uint32_t *items;
@@ -24,13 +24,14 @@ typedef struct Settling {
     SlotChoice *choice;
     Item *items; /* functions first, by index */
     uint32_t item_count;
-    uint32_t *item_of;  /* by variable id: the binding that makes it, or its function's */
-    uint8_t *wanted;    /* by site: the slot that it wanted when last looked at */
-    uint32_t *uses[2];  /* by variable id: sites that want it in that slot */
-    uint32_t *calls[2]; /* by function's result: the same over the results of its calls */
-    Lists users;        /* by variable id */
-    Lists callers;      /* by function */
-    uint32_t *queue;    /* a ring with room for all items */
+    uint32_t *item_of; /* by variable id: the binding that makes it, or its function's */
+    uint8_t *wanted;   /* by site: the slot that it wanted when last looked at */
+    uint32_t *uses[2]; /* by variable id: sites that want it in that slot */
+    /* by function's result: results of its calls that are wanted in that slot */
+    uint32_t *calls[2];
+    Lists users;     /* by variable id */
+    Lists callers;   /* by function */
+    uint32_t *queue; /* a ring with room for all items */
     uint32_t queue_first, queue_count;
     bool *queued; /* by item */
 } Settling;
@@ -84,14 +85,15 @@ static void result_to_device(Settling *self, const IrFunction *function, uint32_
     push_list(self, &self->callers, function->index);
 }
 
-/* Two that should be the same, or a copy comes between them. */
+/* Moves both to the device if one is there: in different slots they would need a copy between
+ * them. */
 static void unify_variables(Settling *self, const IrVariable *a, const IrVariable *b) {
     const uint8_t *of = self->choice->of;
     if (of[a->id] == 1) variable_to_device(self, b);
     if (of[b->id] == 1) variable_to_device(self, a);
 }
 
-/* The same with a function's result. */
+/* The same for a variable and a function's result. */
 static void unify_with_result(
     Settling *self, const IrVariable *variable, const IrFunction *function, uint32_t index) {
     const SlotChoice *choice = self->choice;
@@ -138,7 +140,7 @@ static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding
     return only_host(needs) && inputs_small;
 }
 
-/* A kernel has all of its results in one slot: one on the device takes the others with it. */
+/* All results of a kernel are in one slot: if one is on the device, so are the others. */
 static void settle_operator(Settling *self, const IrBinding *binding) {
     const SlotChoice *choice = self->choice;
     bool on_host = true;
@@ -160,7 +162,7 @@ static void settle_if(Settling *self, const IrBinding *binding) {
     }
     for (uint32_t b = 0; b < binding->block_count; b++) {
         const IrBlock *block = binding->blocks[b];
-        /* no copy may come between a tail call and the end */
+        /* a copy between a tail call and the end would make it an ordinary call */
         for (uint32_t i = 0; results_are(block->last, block) && i < block->result_count; i++)
             unify_variables(self, block->results[i], binding->results[i]);
     }
@@ -300,7 +302,7 @@ static void count_one(Settling *self, size_t owner, uint32_t item, void *context
     lists->first[owner + 1]++;
 }
 
-/* Backwards, so that first is in the end where the owner's list begins. */
+/* Fills the lists backwards, so that `first` ends at the owner's beginning. */
 static void put_one(Settling *self, size_t owner, uint32_t item, void *context) {
     Lists *lists = context;
     (void)self;
@@ -323,7 +325,7 @@ static Error *make_lists(Settling *self, size_t owners,
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- running ---- */
 
 static size_t site_count(const Item *item) {
     const IrBinding *binding = item->binding;

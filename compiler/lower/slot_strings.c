@@ -8,7 +8,7 @@ typedef struct Strings {
     bool changed;
 } Strings;
 
-/* The element type of a tensor, or of the tensors in a container; NONE: not known. */
+/* The element type of a tensor, or of the tensors in a container; DTYPE_NONE if it is not known. */
 static DType known_dtype(const IrType *type) {
     while (type && ir_type_is_container(type)) type = type->element;
     return type && type->kind == IR_TYPE_TENSOR ? type->dtype : DTYPE_NONE;

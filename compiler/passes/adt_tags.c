@@ -1,4 +1,4 @@
-/* Constructors get their tags: the order in their data type. Matches become a chain of tests. */
+/* Gives each constructor its tag, the place in its data type. Matches become a chain of tests. */
 #include <string.h>
 
 #include "compiler/ir/ir_build.h"
@@ -28,7 +28,7 @@ static Error *case_move(IrBinding *match, uint32_t index, IrBlock *to) {
     return ir_block_set_results(to, from->result_count, from->results);
 }
 
-/* Tests the case's tag at the end of a block; *out_else is where the next case goes. */
+/* Tests the case's tag at the end of a block. *out_else: the block for the next case. */
 static Error *case_test(
     IrBinding *match, uint32_t index, IrVariable *tag, IrBlock *at, IrBlock **out_else) {
     IrModule *module = at->function->module;
@@ -55,7 +55,7 @@ static Error *lower_match(IrBinding *match) {
     uint32_t index = 0;
     for (; index < match->block_count && match->constructors[index]; index++)
         TRY(case_test(match, index, tag, at, &at));
-    if (at == match->block) { /* the first case takes anything */
+    if (at == match->block) { /* the first case matches anything */
         IrBlock *from = match->blocks[0];
         for (uint32_t i = 0; i < match->result_count; i++)
             match->results[i]->replacement = from->results[i];

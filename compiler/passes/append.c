@@ -16,7 +16,7 @@ typedef struct Growth {
     IrModule *module;
     const CallLists *lists;
     IrFunction *loop;
-    IrBinding *const *calls; /* of the loop, its own ones too */
+    IrBinding *const *calls; /* all calls of the loop, its own included */
     size_t call_count;
     IrVariable *value;  /* the parameter */
     uint32_t parameter; /* the parameter's index */
@@ -45,7 +45,7 @@ static bool contains_self_call(const Growth *growth, const IrBlock *block) {
     return false;
 }
 
-/* Runs only in the loop's last round: another branch calls it again. */
+/* True for a block that only the last round runs: another branch calls the loop again. */
 static bool is_exit(const Growth *growth, const IrBlock *block) {
     for (; block->parent; block = block->parent->block) {
         if (contains_self_call(growth, block)) continue;
@@ -93,7 +93,7 @@ static bool is_outermost(const Growth *growth) {
     return true;
 }
 
-/* ---- whether all that reads it can ---- */
+/* ---- whether all readers can read it ---- */
 
 /* True for the carried value and its grown form. */
 static bool is_of_growth(const Growth *growth, const IrVariable *variable) {
@@ -167,7 +167,7 @@ static Error *transpose(const Growth *growth, IrCursor at, IrVariable *from,
     return NULL;
 }
 
-/* All that is grown by, as one. */
+/* Concatenates the new pieces to one. */
 static Error *join_pieces(const Growth *growth, IrBinding *grower, IrVariable **out) {
     OWN(Attributes, attributes) = NULL;
     IrVariable **results;
@@ -258,7 +258,7 @@ static Error *turn_attention(const Growth *growth, IrBinding *binding) {
     return NULL;
 }
 
-/* The dimensions in the order in which they were. */
+/* Gathers the dimensions back into the old order. */
 static Error *turn_shape(const Growth *growth, IrBinding *binding) {
     IrVariable *order, *shape, *result;
     const uint32_t rank = growth->value->type.rank;
@@ -271,7 +271,7 @@ static Error *turn_shape(const Growth *growth, IrBinding *binding) {
     return NULL;
 }
 
-/* Where the loop is left the value is seen as before. */
+/* Brings the value back into the old order where the loop ends. */
 static Error *turn_back(const Growth *growth, IrCursor at, IrVariable **variables, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         if (is_of_growth(growth, variables[i]))
@@ -305,7 +305,7 @@ static bool grows(const Growth *growth, const IrBinding *binding) {
     return binding->operands[0] == growth->value && grown_by(growth, binding->results[0], &axis);
 }
 
-/* Readers of one block that follow each other share a copy in the old order. */
+/* Consecutive readers of one block share a copy in the old order. */
 static Error *copy_for_reader(Growth *growth, IrBinding *binding) {
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         IrVariable **operand = &binding->operands[i];

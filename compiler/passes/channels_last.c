@@ -35,7 +35,7 @@ bool channels_last_expects(const ChannelsLast *pass, const IrVariable *variable)
     return variable && variable->id < pass->capacity && pass->forms[variable->id].expected;
 }
 
-/* Where a variable is there for everybody who sees it. */
+/* The first place at which a variable is visible to all its users. */
 static IrCursor behind(IrVariable *variable) {
     if (variable->binding) return ir_behind(variable->binding);
     IrBlock *block = variable->block;
@@ -102,7 +102,7 @@ void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last)
     pass->forms[binding->results[0]->id].last = last;
 }
 
-/* An image that only the other form of is made, read as it was. */
+/* Transposes an image that exists only in the new form, for a reader of the old form. */
 static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
     if (!channels_last_expects(pass, variable) || variable->replacement) return NULL;
     IrVariable *first;
@@ -137,7 +137,7 @@ static void decide(ChannelsLast *pass, const IrBlock *body) {
             pass->forms[binding->results[0]->id].expected = channels_last_takes(pass, binding);
 }
 
-/* Results of blocks are read behind everything in them. */
+/* Inserts the transposes for a block's results behind all its bindings. */
 static Error *read_results(ChannelsLast *pass, const IrBlock *block) {
     for (uint32_t i = 0; i < block->result_count; i++) TRY(read_first(pass, block->results[i]));
     return NULL;

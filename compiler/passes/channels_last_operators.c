@@ -1,4 +1,4 @@
-/* The operators that work on [N, H, W, C], and their form there. */
+/* Finds the operators that can work on [N, H, W, C], and converts them. */
 #include <string.h>
 
 #include "compiler/passes/channels_last.h"
@@ -7,7 +7,7 @@
 
 enum { CHANNELS = 1, HEIGHT = 2, WIDTH = 3, RANK = 4, OPERANDS_MAX = 4 };
 
-/* As it was before the pass: forms are known by that. */
+/* The operand before the pass: forms are stored by this variable. */
 static IrVariable *operand_at(const IrBinding *binding, uint32_t index) {
     return index < binding->operand_count ? binding->operands[index] : NULL;
 }
@@ -22,9 +22,9 @@ static const Tensor *weights_of(const IrBinding *conv) {
     return weights ? ir_variable_tensor(weights) : NULL;
 }
 
-/* One group. Or several of an image that has the form already: one for each channel, of single
- * pixels, or with enough channels to be products of matrices. Groups of few channels lie apart in
- * [N, H, W, C], and together in [N, C, H, W]. */
+/* Accepts one group. Accepts several groups only of an image that has the form already, if each
+ * group is one channel, the kernel is one pixel, or groups have enough channels for products of
+ * matrices. Groups of few channels are apart in [N, H, W, C] and together in [N, C, H, W]. */
 static bool takes_conv(const ChannelsLast *pass, const IrBinding *conv) {
     enum { GROUP_CHANNELS_MIN = 16 };
     const IrVariable *image = operand_at(conv, 0);
@@ -44,7 +44,7 @@ static bool is_pool(const IrBinding *binding) {
            id == OPERATOR_GLOBAL_MAX_POOL || id == OPERATOR_GLOBAL_AVERAGE_POOL;
 }
 
-/* A constant of one element, or of one for each channel of such an image. */
+/* True for a constant with one element, or with one for each channel of the image. */
 static bool is_channel_constant(const IrVariable *variable, const IrType *image) {
     const Tensor *tensor = ir_variable_tensor(variable);
     if (!tensor || tensor->shape.rank > RANK) return false;
@@ -119,7 +119,7 @@ static Error *emit(ChannelsLast *pass, IrBinding *binding, const char *operator_
     return NULL;
 }
 
-/* One pixel to one pixel: a product of matrices. */
+/* True for a convolution from one pixel to one pixel: a product of matrices. */
 static bool is_product(const IrBinding *conv) {
     const Shape *weights = &weights_of(conv)->shape;
     uint32_t pad_count, stride_count;
@@ -131,7 +131,7 @@ static bool is_product(const IrBinding *conv) {
         if (pads[i] != 0) return false;
     for (uint32_t i = 0; i < stride_count; i++)
         if (strides[i] != 1) return false;
-    /* without padding auto_pad does nothing to a kernel of one pixel */
+    /* without padding, auto_pad changes nothing for a kernel of one pixel */
     return true;
 }
 
@@ -178,7 +178,7 @@ static Error *convert_one(ChannelsLast *pass, IrBinding *binding, OperatorId to)
     return emit(pass, binding, operator_get(to)->name, attributes, 1, &image);
 }
 
-/* Everything that looks at one element of each operand; Concat, whose axis moves. */
+/* Converts operators that read one element of each operand, and Concat, whose axis changes. */
 static Error *convert_operands(ChannelsLast *pass, IrBinding *binding) {
     IrVariable **inputs;
     void *memory;

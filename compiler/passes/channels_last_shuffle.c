@@ -1,5 +1,5 @@
-/* Reshape, Transpose, Reshape that exchange groups of channels with the channels inside them: the
- * same exchange among the channels of [N, H, W, C]. */
+/* Reshape, Transpose, Reshape that exchange groups of channels with the channels inside them become
+ * the same exchange on [N, H, W, C]. */
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/constants.h"
 
@@ -49,7 +49,7 @@ bool channels_last_takes_shuffle(const ChannelsLast *pass, const IrBinding *bind
     return true;
 }
 
-/* dims: 0 is as it was. */
+/* dims: 0 keeps the dimension. */
 static Error *reshape(ChannelsLast *pass, IrBinding *binding, IrVariable *from, uint32_t rank,
     const int64_t *dims, IrVariable **out) {
     IrVariable *shape;

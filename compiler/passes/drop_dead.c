@@ -15,7 +15,7 @@ static void use_end(DeadCode *dead, const IrVariable *variable) {
     if (variable) dead->uses[variable->id]--;
 }
 
-/* Forgets the uses by a binding and everything in its blocks. */
+/* Removes the uses by a binding and by all bindings in its blocks. */
 static void forget(DeadCode *dead, const IrBinding *root) {
     const IrBinding *end = ir_walk_over(root);
     for (const IrBinding *binding = root; binding != end; binding = ir_walk_next(binding)) {
@@ -119,7 +119,7 @@ static Error *drop_functions(IrModule *module) {
     return error;
 }
 
-/* A parameter is read when its body uses it for anything but passing it to itself. */
+/* Finds parameters that the body only passes to itself. */
 static void find_unread(const IrModule *module, uint32_t *uses, bool *unread) {
     for (size_t f = 0; f < module->function_count; f++) {
         const IrFunction *function = module->functions[f];
@@ -141,7 +141,7 @@ static void find_unread(const IrModule *module, uint32_t *uses, bool *unread) {
             if (binding->kind != IR_CLOSURE) continue;
             const IrBlock *body = binding->function->body;
             for (uint32_t i = 0; i < body->parameter_count; i++)
-                unread[body->parameters[i]->id] = false; /* arguments come from elsewhere */
+                unread[body->parameters[i]->id] = false; /* by callers that are not seen */
         }
     }
 }

@@ -14,10 +14,10 @@ typedef struct Evaluation {
     uint64_t output_addresses[PLAN_OUTPUTS_MAX];
     Shape shapes[PLAN_OUTPUTS_MAX];
     Tensor *outputs[PLAN_OUTPUTS_MAX];
-    uint32_t made; /* of outputs */
+    uint32_t made; /* outputs made so far */
 } Evaluation;
 
-/* True, and the error gone, when it only says that this cannot be computed here. */
+/* True for errors that only mean that the value cannot be computed at compile time. */
 static bool is_refusal(Error *error) {
     if (!error) return false;
     ErrorCode code = error_code(error);
@@ -118,7 +118,7 @@ Error *evaluate_operator(Device *portable, const OperatorInfo *operator_info,
     Error *error = run(evaluation, portable, inputs, bytes_max, &done);
     float_environment_leave(&environment);
     if (is_refusal(error)) {
-        error_free(error); /* then it is not folded */
+        error_free(error); /* the operator is not folded */
         error = NULL;
         done = false;
     }

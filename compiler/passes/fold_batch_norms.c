@@ -10,7 +10,7 @@
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
 
-/* y = scale * x + shift, channel by channel; [C] of float32, owned. NULL: 1, or 0. */
+/* y = scale * x + shift for each channel; [C] of float32, owned. NULL means 1, or 0. */
 typedef struct Affine {
     Tensor *scale, *shift;
 } Affine;
@@ -20,12 +20,12 @@ static void affine_release(const Affine *affine) {
     tensor_release(affine->shift);
 }
 
-/* The constants while they are put together; owned. */
+/* The new constants of the convolution; owned. */
 typedef struct Folded {
     Tensor *weights, *bias;
 } Folded;
 
-/* *out is NULL when it cannot be computed here. */
+/* *out is NULL when the value cannot be computed here. */
 static Error *evaluate(Fusion *fusion, const OperatorInfo *info, Attributes *attributes, Tensor *a,
     Tensor *b, Tensor **out) {
     Tensor *inputs[2] = {a, b};
@@ -55,8 +55,8 @@ static Error *cast(Fusion *fusion, Tensor *tensor, DType to, Tensor **out) {
     return evaluate(fusion, operator_get(OPERATOR_CAST), attributes, tensor, NULL, out);
 }
 
-/* A constant [C], [C, 1, 1] or [1, C, 1, 1] as [C] of float32; *out NULL for others. channels:
- * below 0 any number. */
+/* Reads a constant [C], [C, 1, 1] or [1, C, 1, 1] as [C] of float32; *out is NULL for other
+ * constants. channels: the number of them, or below 0 for any. */
 static Error *read_channels(Fusion *fusion, const IrVariable *variable, uint32_t rank,
     int64_t channels, bool flat, Tensor **out) {
     Tensor *tensor = variable ? ir_variable_tensor(variable) : NULL;
@@ -186,7 +186,7 @@ static bool rounds_well(const float *values, int64_t count, DType dtype) {
     return dtype_scalar_holds(dtype, (double)largest);
 }
 
-/* Each channel's weights by themselves, for their outputs may differ as much. */
+/* Checks the weights of each channel apart, since the sizes of the outputs may differ. */
 static bool folds_well(const Folded *folded, DType dtype) {
     const Tensor *weights = folded->weights, *bias = folded->bias;
     if (!weights) return false;
@@ -198,7 +198,7 @@ static bool folds_well(const Folded *folded, DType dtype) {
     return !bias || rounds_well(tensor_data(bias), channels, dtype);
 }
 
-/* The convolution that has the scale and the shift in it, in their place. */
+/* Replaces the operators by a convolution that contains scale and shift. */
 static Error *replace(
     Fusion *fusion, IrBinding *binding, const IrBinding *conv, const Folded *folded) {
     DType dtype = ir_variable_tensor(fusion_operand(conv, 1))->dtype;
@@ -244,8 +244,8 @@ static Error *channel_constant(
     return rounded ? constants_copy(fusion->module, rounded, out) : NULL;
 }
 
-/* By itself a scale and a shift of float32 is a product and a sum, which elementwise operators
- * around them take in. Half types would round twice. */
+/* Without a convolution, a scale and a shift of float32 become a product and a sum, which the
+ * fusion of elementwise operators takes. Half types would round twice. */
 static Error *into_pointwise(
     Fusion *fusion, IrBinding *binding, IrVariable *image, const Affine *affine) {
     const IrType *type = &binding->results[0]->type;
@@ -304,11 +304,12 @@ typedef struct Row {
     Affine affine;
     const IrBinding *first;
     IrVariable *image; /* the operand of the first operator */
-    int count;         /* operators as which the row stands there; a normalisation is three */
+    /* count of the operators that the chain replaces; a normalisation counts as three */
+    int count;
 } Row;
 
 static int count_of(const IrBinding *binding) {
-    enum { NORMALIZATION = 3 }; /* more than it becomes */
+    enum { NORMALIZATION = 3 }; /* more than the two operators that it becomes */
     return binding->operator_info->id == OPERATOR_BATCH_NORMALIZATION ? NORMALIZATION : 1;
 }
 
@@ -320,7 +321,7 @@ static const IrBinding *maker_of_affine(const Fusion *fusion, const Row *row) {
     return maker && maker->result_count == 1 ? maker : NULL;
 }
 
-/* Takes in the operator before the row. *out_done false: there is none that can be. */
+/* Adds the operator before the chain. *out_done false: no operator can be added. */
 static Error *lengthen(Fusion *fusion, Row *row, bool *out_done) {
     const IrBinding *maker = maker_of_affine(fusion, row);
     Affine before = {0}, both;

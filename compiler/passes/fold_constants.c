@@ -1,6 +1,6 @@
-/* Constant folding: computes results that depend on constants alone, as long as the file does not
- * grow by it; takes branches whose condition is known; reads fields of values that are built in
- * sight. */
+/* Constant folding: computes results that depend on constants alone, unless the file would grow;
+ * takes branches whose condition is known; reads fields of values that are built in the same
+ * function. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"
@@ -9,19 +9,19 @@
 #include "kernels/operator/plan.h"
 
 enum {
-    SMALL_BYTES_MAX = 4096, /* a result of this size is always worth it */
+    SMALL_BYTES_MAX = 4096, /* a result up to this size is always folded */
 };
 
 typedef struct Folding {
     PassContext *context;
-    uint32_t *uses; /* by variable id, of the variables there were at the start */
+    uint32_t *uses; /* by variable id, for variables that exist before the pass */
     uint32_t variable_count;
     bool changed;
     bool took_branch;
 } Folding;
 
-/* True when every input is a constant. *out_bytes: how large the results may be: no larger than
- * constants that go away with it. */
+/* True when every input is a constant. *out_bytes: limit on the results' size: the size of the
+ * constants that disappear. */
 static bool inputs_are_constant(
     const Folding *folding, const IrBinding *binding, uint64_t *out_bytes) {
     uint64_t freed = 0;
@@ -41,7 +41,7 @@ static bool inputs_are_constant(
 static Error *replace_results(IrModule *module, IrBinding *binding, Tensor **outputs) {
     for (uint32_t i = 0; i < binding->result_count; i++) {
         IrVariable *constant;
-        /* a view shares its input's storage */
+        /* a view has the storage of its input */
         if (outputs[i]->storage->device == device_host() && outputs[i]->offset == 0 &&
             refcount_is_sole(&outputs[i]->storage->refcount))
             TRY(ir_constant_tensor(module, outputs[i], &constant));
@@ -75,7 +75,7 @@ static Error *fold_operator(Folding *folding, IrBinding *binding) {
     return error;
 }
 
-/* -1: not known. */
+/* 1 or 0; -1 if the condition is not constant. */
 static int constant_condition(const IrVariable *condition) {
     const Value *value = condition->constant;
     if (!value) return -1;
@@ -142,8 +142,8 @@ static Error *fold_function(Folding *folding, IrFunction *function) {
     return NULL;
 }
 
-/* The constant that every call of the function passes for a parameter; a call of the function by
- * itself may pass the parameter on. */
+/* Finds the constant that every call passes for a parameter. A function's call of itself may pass
+ * the parameter on. */
 static void fold_parameters(IrModule *module, IrVariable **candidates, bool *varies) {
     for (size_t f = 0; f < module->function_count; f++) {
         IrBinding *binding = ir_walk_first(module->functions[f]->body);

@@ -1,7 +1,7 @@
 /* Softmax(scale * Q @ K' + mask) @ V becomes one operator, so that the scores are never in memory.
  * A mask by Where (scores, or a large negative number) becomes an added mask. ONNX's Attention is
- * fused, too, if it needs no more; its past is joined with keys and values before, where the pass
- * append can see a loop that makes them longer. */
+ * fused, too, unless it has further features; its past is joined with keys and values before, where
+ * the pass append can see a loop that makes them longer. */
 #include <math.h>
 
 #include "compiler/passes/constants.h"
@@ -9,12 +9,12 @@
 #include "kernels/tensor/dtype_scalar.h"
 
 typedef struct Scores {
-    IrVariable *query, *key, *mask; /* mask NULL: none */
+    IrVariable *query, *key, *mask; /* mask: NULL if there is none */
     double scale;
     bool transposed_key;
 } Scores;
 
-/* perm exchanges the last two dimensions and keeps the others. */
+/* True when perm exchanges the last two dimensions and keeps the others. */
 static bool swaps_last(const IrBinding *transpose) {
     uint32_t count;
     const int64_t *permutation = attributes_ints(transpose->attributes, "perm", &count);
@@ -65,13 +65,14 @@ static bool is_mask(const IrVariable *mask, const IrVariable *value) {
     return fusion_broadcasts(&mask->type, &value->type);
 }
 
-/* Where(condition, scores, fill): the condition's zeros and fills, made once for all layers. */
+/* The mask of Where(condition, scores, fill): 0 and fill by the condition, made once for all
+ * layers. */
 static Error *mask_of_where(
     Fusion *fusion, IrBinding *root, const IrBinding *where, IrVariable **out) {
     enum { SEARCH_MAX = 64 };
     IrVariable *condition = fusion_operand(where, 0), *fill = fusion_operand(where, 2);
     const IrBinding *maker = where->previous;
-    /* an equal one that an earlier layer has made stands before the earlier layer's attention */
+    /* an earlier layer's equal mask stands before that layer's attention */
     for (uint32_t i = 0; maker && i < SEARCH_MAX * SEARCH_MAX; i++, maker = maker->previous) {
         if (maker->kind != IR_OPERATOR || maker->operator_info->id != OPERATOR_WHERE) continue;
         double zero;
@@ -114,8 +115,8 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
     return match_product(fusion, root, value, scores);
 }
 
-/* A key brought into columns by a Transpose of its own: brought into rows instead, which copies
- * runs of elements. */
+/* A key with a Transpose of its own into columns is transposed into rows instead, which copies runs
+ * of elements. */
 static Error *key_in_rows(Fusion *fusion, IrBinding *root, Scores *scores) {
     const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
     uint32_t count = 0;

@@ -1,5 +1,5 @@
-/* Groups of elementwise operators of one shape become one FusedElementwise: the values between them
- * are never in memory. Each element is computed as before, so the bits are the same. */
+/* Groups of elementwise operators of one shape become one FusedElementwise, so that intermediate
+ * values are never in memory. Each element is computed as before, so the bits stay the same. */
 #include <inttypes.h>
 
 #include "base/allocator.h"
@@ -8,7 +8,7 @@
 #include "kernels/planning/pointwise_program.h"
 
 enum {
-    INPUTS_MAX = 8, /* as many as may be written in place */
+    INPUTS_MAX = 8, /* so many inputs can be written in place */
     STEPS_MAX = 24,
 };
 
@@ -31,8 +31,8 @@ static int member_index(const Group *group, const IrVariable *variable) {
 static bool is_constant_operand(const IrBinding *step, const IrVariable *operand) {
     double value;
     if (!fusion_scalar(operand, &value)) return false;
-    /* a constant is of the type of the step's last operand that is none, and gives the result no
-     * dimension that these do not */
+    /* a constant must have the type of the step's last operand that is no constant, and must not
+     * widen the result */
     DType dtype = DTYPE_NONE;
     uint32_t rank = 0;
     for (uint32_t i = 0; i < step->operand_count; i++) {
@@ -119,7 +119,7 @@ static void grow(const Fusion *fusion, Group *group) {
     }
 }
 
-/* Steps in program order: every member stands before those that use it. */
+/* Sorts steps in program order: every member stands before its users. */
 static void sort_members(Group *group) {
     uint32_t sorted = 0;
     IrBinding *order[STEPS_MAX];

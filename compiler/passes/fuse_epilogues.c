@@ -1,10 +1,10 @@
-/* Operators behind a convolution or a product of matrices are fused into it: bias, residual,
- * activation; a transposed operand is fused into the product. */
+/* Fuses operators behind a convolution or a product into it: bias, residual, activation. A
+ * transposed operand is fused into a product. */
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
 
-/* A convolution or product as it stands, to be made anew with something added. */
+/* A convolution or product with the parts of its new form. */
 typedef struct Epilogue {
     const IrBinding *maker;
     bool is_conv;
@@ -19,7 +19,7 @@ static bool has_activation(const IrBinding *maker) {
     return *attributes_text(maker->attributes, "activation") != '\0';
 }
 
-/* False: not one of them, or nothing more may go into it. */
+/* False: the operator is neither, or takes nothing more. */
 static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
     *out = (Epilogue){.maker = maker, .alpha = 1, .activation = ""};
     for (uint32_t i = 0; i < 4; i++) out->inputs[i] = fusion_operand(maker, i);
@@ -77,7 +77,7 @@ static Error *epilogue_replace(Fusion *fusion, IrBinding *consumer, const Epilog
         attributes, 4, epilogue->inputs);
 }
 
-/* A constant [M], [M, 1, 1] or [1, M, 1, 1] added to a convolution's output: as [M]. */
+/* A constant [M], [M, 1, 1] or [1, M, 1, 1] that is added to a convolution's output, as [M]. */
 static Error *channel_bias(
     Fusion *fusion, const IrVariable *added, const IrVariable *output, IrVariable **out) {
     Tensor *tensor = ir_variable_tensor(added);
@@ -139,7 +139,7 @@ static Error *at_mul(Fusion *fusion, IrBinding *mul) {
     return NULL;
 }
 
-/* The activation that an operator is; NULL for others. */
+/* The name of the activation that an operator computes, or NULL. */
 static const char *activation_of(const IrBinding *binding, double *out_alpha, double *out_beta) {
     *out_alpha = *out_beta = 0;
     switch ((int)binding->operator_info->id) {
@@ -167,7 +167,7 @@ static const char *activation_of(const IrBinding *binding, double *out_alpha, do
     }
 }
 
-/* A product with an operand transposed in its last two dimensions. */
+/* Fuses an operand that is transposed in its last two dimensions into the product. */
 static Error *at_matmul(Fusion *fusion, IrBinding *product) {
     Epilogue epilogue;
     if (!fusion_takes(product->results[0]->type.dtype)) return NULL;

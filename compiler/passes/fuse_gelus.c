@@ -7,10 +7,10 @@
 enum { FACTORS_MAX = 4 };
 
 typedef struct Product {
-    IrVariable *factors[FACTORS_MAX]; /* that are no scalar constants */
+    IrVariable *factors[FACTORS_MAX]; /* factors other than scalar constants */
     uint32_t count;
     double scale;
-    double slack; /* by how much rounding of the scalars may have changed the scale */
+    double slack; /* how much rounding of the scalars may have changed the scale */
 } Product;
 
 static bool is_sole(const Fusion *fusion, const IrVariable *variable) {
@@ -22,8 +22,8 @@ static double rounding_of(DType dtype) {
     return dtype == DTYPE_FLOAT16 ? 0x1p-11 : dtype == DTYPE_BFLOAT16 ? 0x1p-8 : 0;
 }
 
-/* Flattens a tree of products; divisions by scalars too. inner: below the first product, where
- * others must not use the value. */
+/* Flattens a tree of products, and of divisions by scalars. inner: below the first product, where
+ * the value must have no other user. */
 static bool product_add(const Fusion *fusion, const IrBinding *root, IrVariable *variable,
     bool inner, uint32_t depth, Product *product) {
     double scalar;

@@ -2,7 +2,7 @@
  * scale and a shift, over the last axis. Without the mean: RMSNormalization. */
 #include "compiler/passes/fusion.h"
 
-/* The input of a ReduceMean over the last axis that keeps it. */
+/* x for a ReduceMean of x over the last axis that keeps the axis. */
 static IrVariable *mean_input(const IrBinding *consumer, const IrVariable *mean) {
     const IrBinding *reduce = fusion_maker(consumer, mean, OPERATOR_REDUCE_MEAN);
     int64_t axis;
@@ -22,7 +22,7 @@ static IrVariable *square_input(const IrBinding *consumer, const IrVariable *squ
     return NULL;
 }
 
-/* For sqrt(mean(x * x) + epsilon): x. */
+/* x for sqrt(mean(x * x) + epsilon). */
 static IrVariable *root_input(
     const IrBinding *consumer, const IrVariable *root, double *out_epsilon) {
     const IrBinding *sqrt = fusion_maker(consumer, root, OPERATOR_SQRT);
@@ -36,7 +36,7 @@ static IrVariable *root_input(
     return NULL;
 }
 
-/* For x / sqrt(mean(x * x) + epsilon), also as a product with the reciprocal: x. */
+/* x for x / sqrt(mean(x * x) + epsilon), also as a product with the reciprocal. */
 static IrVariable *normalized_input(
     const IrBinding *consumer, const IrVariable *value, double *out_epsilon) {
     const IrBinding *div = fusion_maker(consumer, value, OPERATOR_DIV);
@@ -56,7 +56,7 @@ static IrVariable *normalized_input(
     return NULL;
 }
 
-/* [N], the last dimension of the value. */
+/* True for a row [N], N being the last dimension of the value. */
 static bool is_row(const IrVariable *row, const IrVariable *value) {
     const IrType *type = &row->type, *of = &value->type;
     return type->kind == IR_TYPE_TENSOR && type->rank_known && type->rank == 1 &&

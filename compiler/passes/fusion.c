@@ -105,7 +105,7 @@ static Error *set_uses(Fusion *fusion, const IrVariable *variable, uint32_t uses
 /* Removes a binding, then the pure operators whose results have no use any more. Works on an
  * explicit list, since a chain of operands may be long. */
 static void remove_unused(Fusion *fusion, IrBinding *binding) {
-    IrBinding *list = binding; /* linked through `next` once out of their blocks */
+    IrBinding *list = binding; /* linked through `next` after removal from their blocks */
     ir_remove(binding);
     while (list) {
         IrBinding *gone = list;
@@ -152,7 +152,7 @@ Error *fusion_insert(Fusion *fusion, IrBinding *before, const char *operator_nam
     results[0]->type = *type;
     results[0]->binding->name = before->name;
     for (uint32_t i = 0; i < input_count; i++) {
-        /* as it stands now: another value may have taken its place */
+        /* the present input, since another value may have replaced it */
         const IrVariable *input = fusion_operand(results[0]->binding, i);
         if (input) TRY(set_uses(fusion, input, fusion_uses(fusion, input) + 1));
     }

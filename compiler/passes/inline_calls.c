@@ -1,5 +1,5 @@
-/* Inlining: a function that is called once is moved to its call, a small one is copied to each.
- * Recursive functions (loops) and those used as closures stay. */
+/* Inlining: a function with a single call is moved there; a small function is copied to each call.
+ * Recursive functions (loops) and closures are not inlined. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_clone.h"
 #include "compiler/ir/ir_walk.h"
@@ -14,15 +14,15 @@ enum {
 typedef struct Inlining {
     IrModule *module;
     uint32_t *calls;    /* by function */
-    uint32_t *sizes;    /* by function: bindings */
+    uint32_t *sizes;    /* by function: number of bindings */
     bool *stays;        /* by function */
     bool *copied;       /* by function */
-    bool *seen;         /* by function, of a search */
-    IrFunction **stack; /* of a search */
+    bool *seen;         /* by function, during a search */
+    IrFunction **stack; /* of the search */
     uint32_t growth;
 } Inlining;
 
-/* Whether a function may come to call itself. */
+/* True when a function may call itself, directly or through others. */
 static bool is_recursive(Inlining *inlining, const IrFunction *function) {
     IrModule *module = inlining->module;
     for (size_t f = 0; f < module->function_count; f++) inlining->seen[f] = false;
@@ -76,7 +76,7 @@ static Error *inline_call(Inlining *inlining, IrBinding *call, bool *out_done) {
     *out_done = false;
     if (inlining->stays[callee->index]) return NULL;
     if (call->block->depth + depth_inside(callee) + 1 > IR_NESTING_MAX) return NULL;
-    /* the only call costs nothing, unless its function was copied too */
+    /* the only call costs nothing, unless the function has been copied */
     bool first = inlining->calls[callee->index] == 1 && !inlining->copied[callee->index];
     uint32_t growth = first ? 0 : inlining->sizes[callee->index];
     if (inlining->growth + growth > GROWTH_MAX) return NULL;

@@ -6,13 +6,13 @@
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/pass.h"
 
-/* Variables of other functions in the order they were found, with an open hash table over them. */
+/* Variables of other functions in the order of discovery, with an open hash table over them. */
 typedef struct Captures {
     IrVariable **items;
     size_t count, capacity;
     uint32_t *table; /* 1 + index in items */
     size_t table_size;
-    uint32_t first_parameter; /* of the function, that stands for items[0] */
+    uint32_t first_parameter; /* the function's parameter that stands for items[0] */
 } Captures;
 
 static size_t captures_slot(const Captures *captures, const IrVariable *variable) {
@@ -152,7 +152,7 @@ static Error *lift(IrModule *module, Captures *all) {
         TRY(find_own(&all[f], module->functions[f]));
     for (bool changed = true; changed;) {
         changed = false;
-        /* inner functions stand behind outer ones: backwards needs fewer rounds */
+        /* inner functions stand behind outer ones, so going backwards needs fewer rounds */
         for (size_t f = module->function_count; f-- > 0;)
             TRY(find_passed_on(all, module->functions[f], &changed));
     }

@@ -10,7 +10,7 @@
 #include "kernels/shape_rules/shape_rules.h"
 
 enum {
-    SIZE_MIN = 16,         /* of either side of the weights; channels and filters */
+    SIZE_MIN = 16,         /* least rows and columns of weights, channels and filters */
     CHANNELS_MULTIPLE = 4, /* which kernels take four of at a time */
     OPERANDS_MAX = 5,
     RECURRENT_WEIGHTS = 2,
@@ -25,10 +25,10 @@ typedef struct Lowered {
 
 typedef struct Lowering {
     PassContext *context;
-    Lowered (*lowered)[2]; /* by variable id, of those that were there before the pass */
+    Lowered (*lowered)[2]; /* by variable id, for variables that exist before the pass */
 } Lowering;
 
-/* A product or a convolution as it stands. */
+/* The operands of a product or a convolution. */
 typedef struct Product {
     IrVariable *left, *weights, *bias, *residual;
     bool transposed, is_conv;
@@ -109,7 +109,7 @@ static Error *bias_of(IrModule *module, IrVariable *bias, int64_t columns, IrVar
     return ir_constant_tensor(module, flat, out);
 }
 
-/* Of a product that is read: whether and why not. */
+/* The reason why a product keeps its precision, or PRECISION_LEFT_COUNT. */
 static PrecisionLeft judge(const Lowering *lowering, const Product *product) {
     const Tensor *tensor = ir_variable_tensor(product->weights);
     if (!tensor) return PRECISION_LEFT_COMPUTED;
@@ -156,7 +156,7 @@ static const char *name_of(OperatorId plain, DType weights) {
     return operator_get(operator_lower_find(plain, weights))->name;
 }
 
-/* Of the results of one binding, those of another one. */
+/* Replaces the results of one binding by another one's. */
 static void take_place(IrBinding *binding, IrVariable *const *results) {
     for (uint32_t i = 0; i < binding->result_count; i++) {
         results[i]->type = binding->results[i]->type;
@@ -281,7 +281,7 @@ static Error *lower_recurrent(const Lowering *lowering, IrBinding *binding) {
     PrecisionLeft left = judge_recurrent(lowering, binding);
     Lowered lowered[RECURRENT_WEIGHTS];
     for (uint32_t i = 0; i < RECURRENT_WEIGHTS && left == PRECISION_LEFT_COUNT; i++) {
-        /* in their own order, as filters are */
+        /* filters keep their own order */
         const Product weights = {.weights = operand(binding, i + 1), .is_conv = true, .alpha = 1};
         TRY(find_weights(lowering, &weights, &lowered[i]));
         if (!lowered[i].weights) left = PRECISION_LEFT_VALUES;

@@ -27,7 +27,7 @@ static Matrix matrix_of(const LowerWeights *weights) {
     return matrix;
 }
 
-/* How the made ones lie. */
+/* The strides of the new weights. */
 typedef struct Order {
     int64_t row, column;
     Shape shape;
@@ -65,7 +65,7 @@ Error *lower_weights_bfloat16(const LowerWeights *weights, Tensor **out) {
     return NULL;
 }
 
-/* A column's scale; not finite where an element is not. */
+/* The scale of a column; not finite if an element is not. */
 static float scale_of(const Matrix *matrix, int64_t n) {
     double most = 0;
     for (int64_t k = 0; k < matrix->depth; k++) {

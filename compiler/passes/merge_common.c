@@ -77,7 +77,7 @@ static bool may_merge(const IrBinding *binding) {
     case IR_OPTIONAL:
         return true;
     case IR_CALL_PACKED:
-        /* a list of its own may be written in place */
+        /* the program may write in place to a list that has a single holder */
         return ir_packed_info((IrPackedCall)binding->integer)->result != IR_PACKED_RESULT_LIST;
     case IR_CALL:
     case IR_CALL_CLOSURE:
@@ -139,7 +139,7 @@ static void merge_function(IrFunction *function, Table *table) {
                     binding->results[i]->replacement = found->results[i];
                 ir_remove(binding);
             } else {
-                /* one in another branch is of no use any more: program order never goes back */
+                /* an entry in another branch is useless from here on: the walk never goes back */
                 table->items[at] = binding;
             }
         }

@@ -6,8 +6,8 @@
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/probe_groups.h"
 
-/* Where each world's sizes begin. Set 0 is below the length of most tables of positions, set 1 is
- * large enough for deep stacks of windows, set 2 is below short tables too. */
+/* The first size of each world. Set 0 is below the length of most position tables, set 1 is large
+ * enough for deep stacks of windows, set 2 is below short tables, too. */
 static const int64_t first_sizes[PROBE_SETS][PROBE_WORLDS] = {
     {23, 43, 61, 96, 26}, {1009, 10007, 499, 1024, 1018}, {5, 7, 3, 8, 6}};
 
@@ -20,8 +20,8 @@ static uint64_t power(uint64_t base, uint64_t exponent, uint64_t modulus) {
     return result;
 }
 
-/* The test of Miller and Rabin; of numbers below 3,215,031,751 these four bases leave no doubt.
- * Dividing by all numbers up to the root would cost more with every symbol. */
+/* The test of Miller and Rabin. For numbers below 3,215,031,751 these four bases decide exactly.
+ * Trial division would cost more with every symbol. */
 static bool is_prime(int64_t candidate) {
     static const uint64_t bases[] = {2, 3, 5, 7};
     const uint64_t n = (uint64_t)candidate;
@@ -86,7 +86,7 @@ static Error *symbol_add(ProbeContext *context, const int64_t sizes[PROBE_WORLDS
     return NULL;
 }
 
-/* Sizes for the symbols that the module has beyond those known here. */
+/* Chooses sizes for new symbols of the module. */
 static Error *symbols_fill(ProbeContext *context) {
     while (context->symbol_count < context->module->symbol_count) {
         ProbeSymbol symbol;
@@ -269,7 +269,7 @@ static Error *join_dims(ProbeContext *context, ProbeGroups *groups, bool sticky,
         bool found;
         TRY(probe_groups_find(groups, &wanted, &group, &found));
         if (!found) {
-            /* the first pair of a symbol keeps it, others that shared it get their own */
+            /* the symbol stays with its first pair; each further pair gets a new symbol */
             if (!widened || probe_groups_has_kept(groups, &wanted.before))
                 TRY(probe_set_fresh(context, variable, probe, i));
             for (uint32_t w = 0; w < PROBE_WORLDS; w++) group->after.sizes[w] = probe->dims[w][i];
@@ -292,7 +292,7 @@ static Error *optional_element(ProbeContext *context, const Probe *probe, const 
     return NULL;
 }
 
-/* An optional and a value of its element's type. */
+/* Joins an optional and a value of its element's type. */
 static Error *join_optional(ProbeContext *context, Probe *probe, const Probe *other) {
     Probe joined = {.state = PROBE_KNOWN, .kind = IR_TYPE_OPTIONAL};
     const IrType *left, *right;
@@ -330,7 +330,7 @@ Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
     return probe_join_elements(context->module, probe->element, other->element, &probe->element);
 }
 
-/* Of two types that are no containers of one kind. */
+/* Joins two types that are not containers of one kind. */
 static IrType join_leaves(const IrType *a, const IrType *b) {
     IrType joined = {.kind = a->kind == b->kind ? a->kind : IR_TYPE_UNKNOWN};
     if (joined.kind != IR_TYPE_TENSOR) return joined;

@@ -2,7 +2,7 @@
  * Add, and a CastLike a Cast. */
 #include "compiler/passes/fusion.h"
 
-/* Of as many dimensions as there are: any other one fails when it runs. */
+/* True for an identity of the operand's rank. Another rank fails at run time. */
 static bool is_identity_permutation(const IrBinding *binding, const IrType *from) {
     uint32_t count;
     const int64_t *permutation = attributes_ints(binding->attributes, "perm", &count);
@@ -11,8 +11,8 @@ static bool is_identity_permutation(const IrBinding *binding, const IrType *from
     return permutation && from->kind == IR_TYPE_TENSOR && from->rank_known && from->rank == count;
 }
 
-/* CastLike is Cast once the second operand's type is known; that operand is then needed no longer.
- */
+/* CastLike becomes Cast once the second operand's type is known; that operand is then no longer
+ * needed. */
 static Error *cast_to(Fusion *fusion, IrBinding *binding, DType to) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));

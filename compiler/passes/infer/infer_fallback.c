@@ -41,7 +41,7 @@ static bool guess_rank(
     return true;
 }
 
-/* Size of dimension i from the right of an input in a world; 1 where it has none. */
+/* The size of dimension i from the right in a world, or 1 beyond the rank. */
 static int64_t dim_from_right(const Probe *probe, uint32_t world, uint32_t i) {
     return i < probe->rank ? probe->dims[world][probe->rank - 1 - i] : 1;
 }
@@ -76,7 +76,8 @@ static Error *broadcast_dim(
     return NULL;
 }
 
-/* The element type of an elementwise operator, from its rule on scalars; NONE where it refuses. */
+/* The element type of an elementwise operator, from its rule on scalars; NONE if the rule
+ * refuses. */
 static Error *scalar_dtype(const ProbeContext *context, const IrBinding *binding, DType *out) {
     void *block;
     TRY(memory_alloc(PLAN_INPUTS_MAX, sizeof(TensorSpec), &block));
@@ -96,7 +97,7 @@ static Error *scalar_dtype(const ProbeContext *context, const IrBinding *binding
     *out = DTYPE_NONE;
     if (error && error_code(error) == ERROR_OUT_OF_MEMORY) return error;
     if (!error) *out = request.outputs[0].dtype;
-    error_free(error); /* the run will say so, if it comes to one */
+    error_free(error); /* a run with such types will report the error */
     return NULL;
 }
 
@@ -136,7 +137,7 @@ static bool keeps_dtype(OperatorId id) {
     return false;
 }
 
-/* The first result's element type, which may be known where its shape is not. */
+/* The first result's element type, which may be known although its shape is not. */
 static Error *known_dtype(const ProbeContext *context, const IrBinding *binding, DType *out) {
     *out = DTYPE_NONE;
     if (binding->operand_count == 0 || binding->operand_count > PLAN_INPUTS_MAX) return NULL;

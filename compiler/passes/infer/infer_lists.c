@@ -83,7 +83,7 @@ Error *infer_lists_optional(ProbeContext *context, const IrBinding *binding) {
     return NULL;
 }
 
-/* A tensor or a list is there; of an optional that is not known. */
+/* Tensors and lists always have an element; for an optional the answer is not known. */
 static void infer_has_element(ProbeContext *context, const IrBinding *binding, Probe *result) {
     const Probe *value = probe_of(context, binding->operands[0]);
     bool optional = value->kind == IR_TYPE_OPTIONAL || value->kind == IR_TYPE_UNKNOWN;

@@ -17,10 +17,10 @@ typedef struct ProbeScratch {
     const void *values[PLAN_INPUTS_MAX];
     Tensor *tensors[PLAN_INPUTS_MAX];
     Probe results[PLAN_OUTPUTS_MAX];
-    Shape far[PLAN_OUTPUTS_MAX]; /* shapes of the results for sizes far away; if known */
+    Shape far[PLAN_OUTPUTS_MAX]; /* shapes of the results for much larger sizes, if far_known */
     bool far_known;
     bool waits;         /* the rule's refusal is reported later */
-    bool bounds_vary;   /* a slice's, from size to size */
+    bool bounds_vary;   /* a slice's bounds depend on the sizes */
     uint32_t open_dims; /* of a slice, by bit: the dimension's length depends on the sizes */
 } ProbeScratch;
 
@@ -30,7 +30,7 @@ static const Probe *input_probe(
     return input ? probe_of(context, input) : NULL;
 }
 
-/* Sets up the call in one world. */
+/* Fills the request with the shapes and values of one world. */
 static void fill_request(
     const ProbeContext *context, const IrBinding *binding, uint32_t world, ProbeScratch *scratch) {
     scratch->request.operator_info = binding->operator_info;
@@ -60,7 +60,7 @@ static bool is_symbolic(const Probe *probe) {
     return false;
 }
 
-/* Whether the operator runs in every run of the program, and with the same shapes. */
+/* True when every run of the program runs the operator with the same shapes. */
 static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
     const IrBlock *block = binding->block;
     if (block->parent || !block->function->exported) return false;
@@ -136,8 +136,8 @@ static Error *run_rule(
     return NULL;
 }
 
-/* Strides and scales divide sizes: of small ones they may make the same number each time. So the
- * rule is asked once more, with each symbolic dimension so many times as long. */
+/* Strides and scales divide sizes, and may make the same number of all small sizes. So the rule is
+ * asked once more with each symbolic dimension so many times as long. */
 enum { FAR_TIMES = 1000 };
 
 static Error *run_rule_far(
@@ -148,7 +148,7 @@ static Error *run_rule_far(
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
         if (!probe) continue;
-        /* a value that belongs to these sizes says nothing about others */
+        /* a value that depends on the sizes is wrong for other sizes */
         if (operator_reads_value(binding->operator_info, i) && !probe_is_constant(probe))
             return NULL;
         int64_t *dims = scratch->specs[i].shape.dims;
@@ -159,7 +159,7 @@ static Error *run_rule_far(
         }
     }
     if (!symbolic) return NULL;
-    /* not for sizes that do not fit each other, or too large ones */
+    /* refused: these sizes do not fit each other, or are too large */
     TRY(ask_rule(scratch, &scratch->far_known));
     for (uint32_t o = 0; scratch->far_known && o < binding->result_count; o++)
         scratch->far[o] = scratch->request.outputs[o].shape;
@@ -172,7 +172,8 @@ static bool same_sizes(const Probe *a, uint32_t a_dim, const Probe *b, uint32_t 
     return true;
 }
 
-/* A dimension that is the same in all worlds, or that of an input, is so far away too. */
+/* True when a dimension that is the same in all worlds, or equal to an input's, is so for the
+ * larger sizes, too. */
 static bool holds_far(const ProbeContext *context, const IrBinding *binding, const Probe *result,
     uint32_t dim, int64_t far) {
     if (probe_dim_is_fixed(result, dim)) return far == result->dims[0][dim];
@@ -241,8 +242,8 @@ static bool dim_is_one(const Probe *probe, uint32_t dim) {
     return probe->dims[0][dim] == 1 && probe_dim_is_fixed(probe, dim);
 }
 
-/* Whether an element that is cut from a symbolic dimension may not be there: unless it is the first
- * or the last one, which only an empty dimension has not. */
+/* True when the element that a slice takes of a symbolic dimension may not exist for some sizes.
+ * The first and the last element are missing only in an empty dimension. */
 static Error *element_may_lack(const ProbeContext *context, const IrBinding *binding, uint32_t dim,
     ProbeScratch *scratch, bool *out) {
     fill_request(context, binding, 0, scratch);
@@ -287,8 +288,8 @@ static Error *find_open_dims(
     return NULL;
 }
 
-/* True when a slice of a fixed dimension has a symbolic length, which is cut off for larger sizes,
- * or one of a symbolic dimension an element that smaller sizes have not. */
+/* True when a slice of a fixed dimension has a symbolic length, which larger sizes cut off, or when
+ * a slice of a symbolic dimension takes an element that smaller sizes lack. */
 static Error *slice_has_limit(const ProbeContext *context, const IrBinding *binding,
     const Probe *result, ProbeScratch *scratch, bool *out) {
     *out = false;
@@ -303,7 +304,7 @@ static Error *slice_has_limit(const ProbeContext *context, const IrBinding *bind
     return NULL;
 }
 
-/* True when a range's length is not clearly above zero: a smaller size may leave none of it. */
+/* True when a range may be empty for smaller sizes. */
 static bool range_has_limit(
     const ProbeContext *context, const IrBinding *binding, const Probe *result) {
     if (binding->operator_info->id != OPERATOR_RANGE || probe_dim_is_fixed(result, 0)) return false;
@@ -320,7 +321,7 @@ static bool range_is_settled(const ProbeContext *context, const IrBinding *bindi
         for (uint32_t i = 0; i < 2; i++) {
             const Tensor *value = input_probe(context, binding, i)->values[w];
             if (!value || !dtype_scalar_read(value->dtype, tensor_data(value), &values[i]))
-                return true; /* then the rule has not said how long it is */
+                return true; /* without the values, the rule has not found the length */
         }
         reach[w] = values[1] - values[0];
         if (reach[w] != reach[0]) return false;
@@ -386,7 +387,7 @@ static bool values_are_known(
     return true;
 }
 
-/* Runs the operator on the small values of each world, once where they are the same. */
+/* Computes the operator's small values in each world, only once if they are equal in all. */
 static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch) {
     enum { BYTES_MAX = 1 << 16 };
     Tensor *outputs[PLAN_OUTPUTS_MAX];
@@ -422,7 +423,7 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
     return NULL;
 }
 
-/* A Squeeze that names no axes drops each dimension of one: a symbolic one may be that. */
+/* True for a Squeeze without axes that may drop a symbolic dimension: its size may be 1. */
 static bool rank_is_open(const ProbeContext *context, const IrBinding *binding) {
     if (!infer_fallback_drops_ones(binding)) return false;
     const Probe *input = input_probe(context, binding, 0);
@@ -433,7 +434,7 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     ProbeScratch *scratch = context->scratch;
     bool known;
     TRY(run_rule(context, binding, scratch, &known));
-    if (scratch->waits) return NULL; /* not reached yet */
+    if (scratch->waits) return NULL; /* the operator was not reached yet */
     if (!known || rank_is_open(context, binding)) return infer_fallback_run(context, binding);
     TRY(run_rule_far(context, binding, scratch));
     TRY(find_open_dims(context, binding, scratch));
@@ -461,7 +462,7 @@ Error *infer_operator_run(ProbeContext *context, const IrBinding *binding) {
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
         if (!probe) continue;
-        if (probe->state == PROBE_BOTTOM) return NULL; /* not reached yet */
+        if (probe->state == PROBE_BOTTOM) return NULL; /* the operator was not reached yet */
         if (probe->state == PROBE_TOP || probe->kind != IR_TYPE_TENSOR) top = true;
     }
     if (top) return infer_fallback_run(context, binding);

@@ -30,7 +30,7 @@ typedef struct Inference {
     ProbeContext context;
     InferredFunction *functions; /* by index */
     const IrFunction *current;
-    uint32_t depth; /* of functions that are being inferred for a call */
+    uint32_t depth; /* depth of functions that are inferred for a call */
     bool parameters_changed;
     bool results_changed;
     size_t unknown_count;
@@ -372,7 +372,7 @@ static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool 
     if (probe->state == PROBE_BOTTOM) return NULL;
     bool tensor = variable->type.kind == IR_TYPE_TENSOR;
     if (probe->state == PROBE_TOP) {
-        /* a shape that was declared for it did not hold */
+        /* the declared shape was wrong */
         DType dtype = probe->dtype == DTYPE_NONE ? variable->type.dtype : probe->dtype;
         if (tensor) variable->type = ir_type_tensor(dtype);
         return NULL;
@@ -402,7 +402,7 @@ static Error *settle(ProbeContext *context) {
     return NULL;
 }
 
-/* Results of operators of which nothing is known. */
+/* Counts the results of operators whose shape is not known. */
 static size_t count_unknown(const Inference *inference) {
     const IrModule *module = inference->context.module;
     size_t count = 0;
@@ -427,7 +427,8 @@ static Error *infer_with(PassContext *context, uint32_t set, Inference *out) {
     return NULL;
 }
 
-/* One set of sizes after the other, until nothing is left unknown; the best one counts. */
+/* Infers with one set of sizes after the other until everything is known. The set with the fewest
+ * unknown results is used. */
 static Error *infer_best(PassContext *context, Inference inferences[PROBE_SETS]) {
     uint32_t best = 0;
     for (uint32_t set = 0; set < PROBE_SETS; set++) {

@@ -13,10 +13,11 @@
 /* The join of no elements. */
 typedef struct Empty {
     DType dtype;
-    Shape shape;                            /* with 0 where a value knows */
-    const IrVariable *from[SHAPE_RANK_MAX]; /* NULL: shape has it */
+    Shape shape; /* 0 for dimensions that come from a value */
+    /* the value that has the dimension; NULL: `shape` has it */
+    const IrVariable *from[SHAPE_RANK_MAX];
     uint32_t from_dim[SHAPE_RANK_MAX];
-    bool computed; /* one of them is there */
+    bool computed; /* some `from` is set */
 } Empty;
 
 static bool has_dim(const IrVariable *variable, int64_t symbol, Empty *inout, uint32_t to) {
@@ -68,7 +69,7 @@ static bool find_shape(const IrBinding *concat, Empty *out) {
     if (out->dtype == DTYPE_NONE) return false;
     if (declared && !declared->rank_known) declared = NULL;
     if (!element || !element->rank_known) element = declared;
-    if (!element) { /* as much as can be said */
+    if (!element) { /* the rank is not known */
         out->shape = (Shape){.rank = 1};
         return concat->flag;
     }
@@ -87,7 +88,7 @@ static bool find_shape(const IrBinding *concat, Empty *out) {
     return true;
 }
 
-/* One dimension as an int64 tensor [1]. */
+/* Reads one dimension as an int64 tensor [1]. */
 static Error *read_length(IrCursor at, const Empty *empty, uint32_t i, IrVariable **out) {
     IrModule *module = at.block->function->module;
     const int64_t one = 1, dim = empty->from_dim[i];
@@ -100,7 +101,7 @@ static Error *read_length(IrCursor at, const Empty *empty, uint32_t i, IrVariabl
     return NULL;
 }
 
-/* A constant without elements, made as wide as values say that are known when the program runs. */
+/* Builds a tensor without elements, whose dimensions may come from values of the run. */
 static Error *build_empty(IrCursor at, const Empty *empty, const IrType *type, IrVariable **out) {
     IrModule *module = at.block->function->module;
     const int64_t rank = empty->shape.rank;
