@@ -141,7 +141,7 @@ static void find_unread(const IrModule *module, uint32_t *uses, bool *unread) {
             if (binding->kind != IR_CLOSURE) continue;
             const IrBlock *body = binding->function->body;
             for (uint32_t i = 0; i < body->parameter_count; i++)
-                unread[body->parameters[i]->id] = false; /* by callers that are not seen */
+                unread[body->parameters[i]->id] = false; /* unseen callers pass it */
         }
     }
 }

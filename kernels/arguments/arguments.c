@@ -112,8 +112,8 @@ static Error *slice_one(
     if (step == 0) FAIL(INVALID, "step 0 along axis %u", axis);
     if (start < 0) start += dim;
     if (end < 0) end += dim;
-    /* backwards a start before the first element means the first: ONNX's text, other than numpy's
-     */
+    /* backwards, a start before the first element means the first one: by ONNX's text, unlike
+     * numpy */
     start = step > 0 ? clamp(start, 0, dim) : dim > 0 ? clamp(start, 0, dim - 1) : -1;
     end = step > 0 ? clamp(end, 0, dim) : clamp(end, -1, dim - 1);
     uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;

@@ -8,7 +8,7 @@
 /* Keeps the sizes of tables and their indices within int64. */
 static const int64_t LENGTH_MAX = INT64_C(1) << 40;
 
-/* How many elements the last dimension has: 1 of real, 2 of complex numbers. */
+/* Reads the size of the last dimension: 1 for real, 2 for complex numbers. */
 static Error *read_parts(const PlanRequest *request, FourierArguments *out) {
     const Shape *shape = &request->inputs[0].shape;
     if (shape->rank < 2) FAIL(INVALID, "an input of rank %u", shape->rank);

@@ -48,7 +48,7 @@ Error *quantization_of_matrix(
     if (!plan_request_has(request, index)) return NULL;
     const Shape *given = &request->inputs[index].shape;
     if (given->rank <= 1 && shape_count_unchecked(given) == 1) return NULL;
-    /* a vector operand is one row, or one column */
+    /* a vector operand is a single row or column */
     Shape seen = *whole, wanted;
     if (whole->rank == 1) {
         seen = (Shape){.rank = 2, .dims = {1, 1}};
@@ -60,6 +60,6 @@ Error *quantization_of_matrix(
     const bool per_line = out->rank >= 2 && out->dims[out->rank - (rows ? 1 : 2)] == 1;
     Error *error = shape_broadcast(out, &seen, &wanted);
     const bool fits = !error && per_line && shape_equal(&wanted, &seen);
-    error_free(error); /* said with both shapes below */
+    error_free(error); /* the message below has both shapes */
     return fits ? NULL : refuse(request, index, whole);
 }

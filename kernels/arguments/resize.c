@@ -157,7 +157,8 @@ double resize_coordinate(const ResizeArguments *resize, const ResizeAxis *axis, 
     case RESIZE_HALF_PIXEL:
         break;
     case RESIZE_HALF_PIXEL_SYMMETRIC:
-        /* the middle of the input is the middle of the output, rounded down as it may be */
+        /* the middle of the input is the middle of the output, even if the output size was rounded
+         * down */
         return (x + 0.5 - (double)axis->output / 2) * axis->from / axis->to + last / 2;
     case RESIZE_PYTORCH_HALF_PIXEL:
         return axis->output > 1 ? half_pixel : 0;

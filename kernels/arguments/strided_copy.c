@@ -4,8 +4,7 @@
 
 #include "kernels/arguments/arguments.h"
 
-/* Makes the copy between the elements that the view chooses and a whole compact tensor, in either
- * direction. */
+/* Makes the copy between the elements of a view and a compact tensor, in either direction. */
 static StridedCopy copy_of(const StridedView *view, bool gathers) {
     StridedCopy copy = {.rank = view->rank};
     int64_t compact[STRIDED_VIEW_RANK_MAX];

@@ -28,7 +28,7 @@ static Error *of_expand(const PlanRequest *request, StridedView *out) {
     return NULL;
 }
 
-/* Each dimension becomes two: the repeats, with a stride of 0, and the elements. */
+/* Splits each dimension in two: the repeats, with stride 0, and the elements. */
 static Error *of_tile(const PlanRequest *request, StridedView *out) {
     const Shape *input = &request->inputs[0].shape, *output = &request->outputs[0].shape;
     int64_t strides[SHAPE_RANK_MAX];
@@ -51,14 +51,14 @@ static Error *of_slice(const PlanRequest *request, StridedView *out) {
     bool empty = shape_count_unchecked(shape) == 0;
     for (uint32_t i = 0; i < shape->rank; i++) {
         out->offset += empty ? 0 : slice.start[i] * strides[i];
-        /* step may be anything when there is one element */
+        /* the step of a single element may be any number */
         strides[i] = empty || shape->dims[i] == 1 ? 0 : strides[i] * slice.step[i];
     }
     over_output(request, strides, out);
     return NULL;
 }
 
-/* The dimensions of the input cut into six, then permuted. */
+/* Cuts the input to six dimensions, then permutes them. */
 static void over_blocks(const int64_t *dims, const uint32_t *perm, StridedView *out) {
     int64_t strides[6], step = 1;
     for (uint32_t i = 6; i-- > 0; step *= dims[i]) strides[i] = step;
@@ -69,8 +69,8 @@ static void over_blocks(const int64_t *dims, const uint32_t *perm, StridedView *
     }
 }
 
-/* mode CRD: a channel's block lies side by side in the depth; DCR: the channels of one place of the
- * block do. */
+/* In mode CRD the block's places of one channel are adjacent in the depth; in DCR the channels of
+ * one place of the block are. */
 static void of_depth_to_space(const PlanRequest *request, StridedView *out) {
     static const uint32_t crd[6] = {0, 1, 4, 2, 5, 3}, dcr[6] = {0, 3, 4, 1, 5, 2};
     const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "kernels/arguments/arguments.h"
 
-/* Keeps every product of two of them, plus a dimension, inside int64. */
+/* Keeps every product of two values, plus a dimension, inside int64. */
 static const int64_t VALUE_MAX = INT32_MAX;
 
 typedef enum AutoPad { PAD_EXPLICIT, PAD_VALID, PAD_SAME_UPPER, PAD_SAME_LOWER } AutoPad;
@@ -68,7 +68,7 @@ static Error *read_kernel(const PlanRequest *request, bool has_weights, Window *
     return NULL;
 }
 
-/* strides, dilations and pads; the window's rank is known. */
+/* Reads strides, dilations and pads. The window's rank is set before. */
 static Error *read_steps(const PlanRequest *request, Window *window, AutoPad *out_auto_pad) {
     const Attributes *attributes = request->attributes;
     int64_t pads[2 * WINDOW_RANK_MAX];
@@ -106,7 +106,8 @@ static void split_padding(Window *window, uint32_t i, int64_t total, bool more_a
     window->pad_end[i] = total - window->pad_begin[i];
 }
 
-/* A pool may have nothing to see: where the window just does not fit, its output is empty. */
+/* Computes the output size. With outputs_min 0, a pool whose window does not fit has an empty
+ * output. */
 static Error *slide(
     Window *window, uint32_t i, AutoPad auto_pad, int64_t outputs_min, bool ceil_mode) {
     int64_t input = window->input[i], stride = window->stride[i];
@@ -141,7 +142,8 @@ Error *window_of(const PlanRequest *request, Window *out) {
     return NULL;
 }
 
-/* With output_shape or auto_pad SAME the output is given and the padding follows. */
+/* Computes the output size, or with output_shape or auto_pad SAME the padding of the given
+ * output. */
 static Error *slide_back(
     Window *window, uint32_t i, AutoPad auto_pad, int64_t wanted, int64_t more) {
     int64_t reach;
@@ -177,7 +179,7 @@ Error *window_of_transpose(const PlanRequest *request, Window *out) {
     return NULL;
 }
 
-/* As many values as the window has dimensions, each from 1 to VALUE_MAX. */
+/* Reads a value for each dimension of the window, from 1 to VALUE_MAX. */
 static Error *read_extents(
     const PlanRequest *request, uint32_t index, uint32_t rank, int64_t *out) {
     uint32_t count;

@@ -24,7 +24,7 @@ static const DeviceClass host_class = {
 
 Device *device_host(void) {
     static Device host = {
-        .class_ = &host_class, .name = "host"}; /* only total_bytes is ever written */
+        .class_ = &host_class, .name = "host"}; /* total_bytes is the only member that changes */
     return &host;
 }
 

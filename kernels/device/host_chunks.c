@@ -14,8 +14,8 @@ enum {
     PAGE_BYTES = 4 << 10,
     /* an emptied chunk that used at most so much is cleared and cut again, not mapped anew */
     CLEARED_BYTES_MAX = 1 << 20,
-    /* Chunks that are cut at a time, of which each thread has one: where blocks of two threads lie
-     * side by side, the processor's fetching ahead takes the one's lines from the other. */
+    /* Chunks that are cut at the same time. Each thread uses one of them: if blocks of two threads
+     * were adjacent, the processor's prefetching would take lines of one thread for the other. */
     CUTS = 8,
 };
 
@@ -26,7 +26,7 @@ typedef struct Chunk Chunk;
 typedef struct BlockHead {
     Chunk *chunk;
     struct BlockHead *next;
-    uint64_t bytes; /* with the head */
+    uint64_t bytes; /* size with the head */
     uint8_t padding[DEVICE_ALIGNMENT - 2 * sizeof(void *) - sizeof(uint64_t)];
 } BlockHead;
 _Static_assert(sizeof(BlockHead) == DEVICE_ALIGNMENT, "blocks stay aligned");
@@ -42,7 +42,7 @@ struct Chunk {
 _Static_assert(sizeof(Chunk) % DEVICE_ALIGNMENT == 0, "blocks are aligned");
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
-static Chunk *chunks;                                     /* all of them */
+static Chunk *chunks;                                     /* a list of all chunks */
 /* chunks that new blocks are cut from, or NULL */
 static Chunk *current[CUTS];
 static uint64_t idle_bytes, chunk_count;
@@ -50,7 +50,7 @@ static uint64_t idle_bytes, chunk_count;
 /* The cut of the calling thread. */
 static uint64_t own_cut(void) {
     static atomic_uint threads;
-    static _Thread_local uint32_t number; /* from 1 on */
+    static _Thread_local uint32_t number; /* beginning with 1 */
     if (number == 0) number = atomic_fetch_add(&threads, 1) % CUTS + 1;
     return number - 1;
 }
@@ -68,7 +68,7 @@ static Error *add_chunk(uint64_t cut) {
     return NULL;
 }
 
-/* Of an empty one. */
+/* Unmaps an empty chunk. */
 static void remove_chunk(Chunk *chunk) {
     if (chunk->previous)
         chunk->previous->next = chunk->next;

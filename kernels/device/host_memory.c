@@ -12,7 +12,7 @@
 #include "kernels/device/host_chunks.h"
 #include "kernels/device/kernel_stop.h"
 
-/* Blocks from this size on are mapped each by itself, so that freed ones return to the system at
+/* Each block from this size on is a mapping of its own, so that its memory returns to the system at
  * once. */
 enum { COPY_PART_BYTES = 32 << 20 }; /* some milliseconds between two looks at the stop */
 enum { MAP_BYTES_MIN = HOST_CHUNKS_BLOCK_MAX + 1 };

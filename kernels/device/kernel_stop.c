@@ -24,7 +24,7 @@ void kernel_stop_set_listener(KernelStop *stop, void (*paused)(void *listener), 
     (void)pthread_mutex_unlock(&stop->mutex);
 }
 
-/* Under the mutex: the pause is over. */
+/* Called under the mutex when a pause ends: adds its time. */
 static void count_pause(KernelStop *stop) {
     const uint64_t now_ns = clock_now_ns(clock_real());
     uint64_t from_ns = stop->pause_from_ns;
@@ -42,7 +42,7 @@ void kernel_stop_begin_kernel(KernelStop *stop, const char *name, _Atomic uint64
     (void)pthread_mutex_unlock(&stop->mutex);
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static uint64_t computed_ns(const KernelStop *stop) {
     uint64_t end_ns = clock_now_ns(clock_real());
     const bool waits =
@@ -82,7 +82,7 @@ void kernel_stop_want(KernelStop *stop, uint32_t wanted) {
 void kernel_stop_pause(KernelStop *stop, uint64_t from_ns) {
     (void)pthread_mutex_lock(&stop->mutex);
     if (!(atomic_load(&stop->wanted) & (KERNEL_STOP_ABANDON | KERNEL_STOP_DISCARD))) {
-        count_pause(stop); /* of one that was asked for before */
+        count_pause(stop); /* the time of the pause so far */
         stop->pause_from_ns = from_ns;
         atomic_fetch_or(&stop->wanted, KERNEL_STOP_PAUSE);
     }

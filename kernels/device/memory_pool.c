@@ -8,7 +8,7 @@
 #include "base/refcount.h"
 
 /* Block sizes: multiples of 64 up to 512, then eight steps to each power of two, so that a block is
- * at most an eighth larger than asked for. */
+ * at most an eighth larger than the request. */
 enum {
     SMALL_STEP = 64,
     SMALL_MAX = 512,
@@ -17,7 +17,8 @@ enum {
     STEPS = 1 << STEPS_LOG2,
     SMALL_MAX_LOG2 = 9,
     SIZE_LOG2_MAX = 62,
-    GROUP_COUNT = 1 + SIZE_LOG2_MAX - SMALL_MAX_LOG2, /* the small ones, then a power of two each */
+    /* one for small blocks, then one for each power of two */
+    GROUP_COUNT = 1 + SIZE_LOG2_MAX - SMALL_MAX_LOG2,
     CLASS_COUNT = GROUP_COUNT * STEPS,
 };
 
@@ -59,7 +60,7 @@ struct MemoryPool {
     uint64_t device_bytes; /* the device's whole memory */
     pthread_mutex_t mutex; /* guards the members below */
     uint64_t grant_bytes;
-    uint64_t block_count; /* in use: together they hold one reference */
+    uint64_t block_count; /* blocks in use; together they hold one reference */
     uint64_t used_bytes;
     uint64_t idle_bytes;
     uint64_t peak_bytes;
@@ -73,7 +74,7 @@ struct MemoryPool {
     MemoryPool *reserve;
 };
 
-/* One more block is in use. */
+/* Counts one more block in use. */
 static void count_block(MemoryPool *pool, uint64_t bytes) {
     if (pool->block_count++ == 0) (void)memory_pool_retain(pool);
     pool->used_bytes += bytes;
@@ -128,7 +129,7 @@ static uint64_t class_bytes(uint32_t index) {
     return ((uint64_t)1 << log2) + (steps << (log2 - STEPS_LOG2));
 }
 
-/* The first class from `index` on whose list ever had a block; CLASS_COUNT: none. */
+/* The first class from `index` on whose list ever had a block, or CLASS_COUNT. */
 static uint32_t next_kept(const MemoryPool *pool, uint32_t index) {
     for (; index < CLASS_COUNT; index++) {
         const FreeList *list = list_of(pool, index);
@@ -172,7 +173,7 @@ MemoryPool *memory_pool_retain(MemoryPool *pool) {
     return pool;
 }
 
-/* Largest blocks first, until at most idle_max stay. */
+/* Frees idle blocks, the largest first, until at most idle_max bytes are idle. */
 static void trim(MemoryPool *pool, uint64_t idle_max) {
     for (uint32_t i = CLASS_COUNT; i-- > 0 && pool->idle_bytes > idle_max;) {
         FreeList *list = list_of(pool, i);
@@ -190,7 +191,7 @@ void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve) {
     pool->reserve = memory_pool_retain(reserve);
 }
 
-/* Room for one more block of a class. */
+/* Makes room for one more block of a class. */
 static Error *grow_list(MemoryPool *pool, uint32_t index, FreeList **out) {
     void *group = pool->groups[index / STEPS];
     if (!group) TRY(memory_alloc(STEPS, sizeof(FreeList), &group));
@@ -203,12 +204,12 @@ static Error *grow_list(MemoryPool *pool, uint32_t index, FreeList **out) {
     return NULL;
 }
 
-/* Remembers an idle block, or gives it back to the device where there is no room to. */
+/* Keeps an idle block in its list, or frees it if there is no memory for the list. */
 static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
     FreeList *list;
     Error *error = grow_list(pool, index, &list);
     if (error) {
-        error_free(error); /* the device gets it back, which is as good */
+        error_free(error); /* without a place in the list, the block is freed */
         pool->device->class_->free(pool->device, pool->stream, address, class_bytes(index));
         return;
     }
@@ -216,9 +217,10 @@ static void keep(MemoryPool *pool, uint32_t index, uint64_t address) {
     pool->idle_bytes += class_bytes(index);
 }
 
-/* Half of the blocks of every class that earlier pools left, rounded up, so that pools beside this
- * one find some; at once, because each visit locks. Of `wanted` one in any case, of all together no
- * more than idle_max. */
+/* Takes half of the reserve's blocks of every class, rounded up, so that other pools find some,
+ * too. Takes them all at once, since each visit locks the reserve. Takes at least one block of
+ * class `wanted`, if the pool has none; otherwise no more than idle_max bytes are idle
+ * afterwards. */
 static void take_from_reserve(MemoryPool *pool, uint32_t wanted, uint64_t idle_max) {
     MemoryPool *reserve = pool->reserve;
     (void)pthread_mutex_lock(&reserve->mutex);
@@ -300,7 +302,7 @@ static bool add_lent(MemoryPool *pool, uint64_t address, uint32_t index, uint32_
     return true;
 }
 
-/* False: no idle block can stand in for one of class `index`. */
+/* False: there is no idle block that could be lent for class `index`. */
 static bool lend(MemoryPool *pool, uint32_t index, uint64_t *out) {
     const uint64_t bytes = class_bytes(index);
     if (!pool->device->class_->host_memory || bytes < LENT_BYTES_MIN ||
@@ -315,7 +317,7 @@ static bool lend(MemoryPool *pool, uint32_t index, uint64_t *out) {
     return add_lent(pool, *out, index, larger);
 }
 
-/* An idle block. False: there is none, of the size or larger. */
+/* Takes an idle block of the class, or a larger one. False: there is none. */
 static bool reuse(MemoryPool *pool, uint32_t index, uint64_t *out) {
     if (!has_idle(pool, index)) return lend(pool, index, out);
     *out = take_idle(pool, index);
@@ -339,8 +341,7 @@ static uint32_t unlend(MemoryPool *pool, uint32_t index, uint64_t address) {
     return own;
 }
 
-/* A block of the reserve, or a fresh one; when the device is full, idle blocks are given back
- * first. */
+/* Takes a block from the reserve or a new one. On a full device, frees idle blocks first. */
 static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answer, uint64_t *out) {
     const uint64_t bytes = class_bytes(index);
     uint64_t most = pool->limit_bytes < pool->grant_bytes ? pool->limit_bytes : pool->grant_bytes;
@@ -354,13 +355,14 @@ static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answe
     const DeviceClass *class_ = pool->device->class_;
     Error *error = class_->alloc(pool->device, pool->stream, bytes, out);
     if (error_code(error) == ERROR_EXHAUSTED && (pool->idle_bytes > 0 || pool->reserve)) {
-        error_free(error); /* asked again with the idle blocks given back */
+        error_free(error); /* tries again without idle blocks */
         trim(pool, 0);
         if (pool->reserve) memory_pool_trim(pool->reserve);
         error = class_->alloc(pool->device, pool->stream, bytes, out);
     }
     if (error_code(error) != ERROR_EXHAUSTED || after > pool->device_bytes) return error;
-    error_free(error); /* others hold the memory at present: an answer, not a failure */
+    /* other pools hold the memory now: MEMORY_NEEDED is an answer, not a failure */
+    error_free(error);
     answer->kind = MEMORY_NEEDED;
     return NULL;
 }

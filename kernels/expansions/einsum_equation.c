@@ -9,14 +9,14 @@ typedef struct Written {
     uint32_t letter_count;
     uint8_t letters[TERM_LETTERS_MAX];
     bool has_ellipsis;
-    uint32_t ellipsis_at; /* letters before it */
-    uint32_t begin;       /* in the text */
+    uint32_t ellipsis_at; /* number of letters before the ellipsis */
+    uint32_t begin;       /* position in the text */
 } Written;
 
 typedef struct Parser {
     const char *text;
     uint32_t at;
-    uint32_t uses[EINSUM_LETTERS]; /* in operands */
+    uint32_t uses[EINSUM_LETTERS]; /* number of operands that have the letter */
 } Parser;
 
 char einsum_label_letter(uint8_t label) {
@@ -46,7 +46,7 @@ static MUST_CHECK Error *error_at(const Parser *parser, const char *what) {
     FAIL(INVALID, "equation: %s at position %u", what, parser->at);
 }
 
-/* Letters and at most one ellipsis, up to ',', "->" or the end. */
+/* Parses letters and at most one ellipsis, up to ',', "->" or the end. */
 static Error *parse_term(Parser *parser, Written *out) {
     Written term = {.begin = parser->at};
     for (char next = peek(parser); next && next != ',' && next != '-'; next = peek(parser)) {
@@ -68,7 +68,7 @@ static Error *parse_term(Parser *parser, Written *out) {
     return NULL;
 }
 
-/* The labels of a term whose ellipsis stands for that many dimensions. */
+/* Resolves a term to labels; the ellipsis stands for `ellipsis` dimensions. */
 static Error *resolve(
     const Parser *parser, const Written *written, uint32_t ellipsis, EinsumTerm *out) {
     EinsumTerm term = {0};

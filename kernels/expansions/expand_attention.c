@@ -1,5 +1,5 @@
-/* Attention: the compiler's fused operator, and ONNX's, which becomes the fused one if no
- * intermediate result is asked for. */
+/* Attention: the compiler's fused operator, and ONNX's, which uses the fused one unless an
+ * intermediate result is wanted. */
 #include <math.h>
 
 #include "kernels/shape_rules/expansion_builder.h"
@@ -7,7 +7,7 @@
 
 /* ---- FusedAttention ---- */
 
-/* [T, .., D] becomes [.., T, D], or [.., D, T]. */
+/* Moves [T, .., D] to [.., T, D], or to [.., D, T]. */
 static Error *add_rows_moved(ExpansionBuilder *builder, bool columns, uint32_t *inout_value) {
     const uint32_t rank = expansion_spec(builder, *inout_value).shape.rank;
     if (rank < 2) FAIL(INVALID, "an operand of rank %u with its rows first", rank);
@@ -45,13 +45,14 @@ Error *expand_fused_attention(ExpansionBuilder *builder) {
 typedef struct Attention {
     ExpansionBuilder *builder;
     AttentionShape shape;
-    DType dtype; /* of the computation: that of the query */
-    /* [batch, kv_heads, group, queries, depth]; a single query of each head stands with those of
-     * its group in one matrix: [batch, kv_heads, 1, group, depth]. */
+    DType dtype; /* of the computation: the query's */
+    /* [batch, kv_heads, group, queries, depth]. If each head has a single query, the queries of a
+     * group form one matrix: [batch, kv_heads, 1, group, depth]. */
     uint32_t query;
-    uint32_t key, value;      /* [batch, kv_heads, 1, keys, depth or columns] */
-    uint32_t bias;            /* broadcast to query's shape with keys for depth; or absent */
-    uint32_t is_fully_masked; /* of each row of the bias, or absent: no row can be */
+    uint32_t key, value; /* [batch, kv_heads, 1, keys, depth or columns] */
+    /* broadcasts to query's shape with keys in place of depth; or absent */
+    uint32_t bias;
+    uint32_t is_fully_masked; /* for each row of the bias; absent: no row can be fully masked */
     uint32_t zero;
     double softcap, scale;
 } Attention;
@@ -81,7 +82,7 @@ static Error *add_group(const Attention *attention, int64_t group, uint32_t valu
     return expansion_reshape(attention->builder, value, &grouped, out);
 }
 
-/* The query, and keys and values behind those of the past. */
+/* Prepares the query, and keys and values behind the past ones. */
 static Error *add_operands(Attention *attention) {
     ExpansionBuilder *builder = attention->builder;
     const AttentionShape *shape = &attention->shape;
@@ -164,7 +165,7 @@ static Error *add_positions(const Attention *attention, uint32_t lengths, uint32
     return expansion_binary(builder, OPERATOR_ADD, queries, offset, out);
 }
 
-/* Which keys each query may see for where they stand; absent: all. */
+/* Which keys each query may see by position; absent: all keys. */
 static Error *add_allowed(const Attention *attention, uint32_t *out) {
     ExpansionBuilder *builder = attention->builder;
     const AttentionShape *shape = &attention->shape;
@@ -192,7 +193,8 @@ static Error *add_allowed(const Attention *attention, uint32_t *out) {
     return NULL;
 }
 
-/* Every query sees at least the first key where only keys behind it are hidden. */
+/* Whether a query may see no key at all. If only later keys are hidden, every query sees the first
+ * key. */
 static bool may_hide_rows(const Attention *attention) {
     const ExpansionBuilder *builder = attention->builder;
     return expansion_input(builder, 3) != EXPANSION_ABSENT ||
@@ -232,7 +234,7 @@ static Error *add_guard(const Attention *attention, uint32_t value, uint32_t *ou
     return expansion_where(attention->builder, attention->is_fully_masked, zero, value, out);
 }
 
-/* Softmax(scale * Q K' + bias) V in one. */
+/* Computes softmax(scale * Q K' + bias) V by one operator. */
 static Error *add_fused(const Attention *attention, uint32_t *out) {
     const uint32_t inputs[4] = {
         attention->query, attention->key, attention->value, attention->bias};
@@ -276,7 +278,7 @@ static Error *show(const Attention *attention, uint32_t step, uint32_t value) {
     return NULL;
 }
 
-/* Step by step, each as output 3 may want it. */
+/* Computes attention step by step, and sets output 3 after the step that it shows. */
 static Error *add_steps(const Attention *attention, uint32_t *out) {
     ExpansionBuilder *builder = attention->builder;
     uint32_t value;

@@ -1,4 +1,4 @@
-/* Operators on images [N, spatial…, C]: the same operators on [N, C, spatial…], between
+/* Operators on images [N, spatial…, C]: expands to the same operators on [N, C, spatial…] between
  * transpositions. */
 #include "kernels/shape_rules/expansion_builder.h"
 #include "kernels/arguments/channels_first.h"

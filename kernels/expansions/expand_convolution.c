@@ -45,7 +45,7 @@ static Error *read(const PlanRequest *request, CausalConv *out) {
     return NULL;
 }
 
-/* The last kernel - 1 columns of zeros or the past, and the input behind them. */
+/* The past, or kernel - 1 columns of zeros, followed by the input. */
 static Error *add_sequence(ExpansionBuilder *builder, const CausalConv *conv, uint32_t *out) {
     const int64_t pads[6] = {0, 0, conv->kernel - 1, 0, 0, 0};
     uint32_t inputs[2] = {0};

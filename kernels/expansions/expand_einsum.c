@@ -46,7 +46,8 @@ static Error *permute(ExpansionBuilder *builder, Factor *factor, const int64_t *
     return NULL;
 }
 
-/* Every (n + 1)-th element of the two dimensions in one, which are brought to the end. */
+/* Takes the diagonal of two dimensions: joins them at the end, and takes every (n + 1)-th
+ * element. */
 static Error *cut_diagonal(
     ExpansionBuilder *builder, Factor *factor, uint32_t first, uint32_t second) {
     const int64_t size = factor->shape.dims[first];
@@ -122,8 +123,8 @@ static Part part_of(const Factor *other, const bool *needed, uint8_t label) {
     return needed[label] ? PART_SHARED : PART_SUMMED;
 }
 
-/* Brings a factor into three dimensions, shared × a × b; shared and summed labels in the order of
- * their numbers, so that both factors have the same. sizes: of each part. */
+/* Reshapes a factor to three dimensions, shared × a × b. Shared and summed labels are sorted by
+ * number, so that both factors have the same order. sizes: of each part. */
 static Error *group(ExpansionBuilder *builder, Factor *factor, const Factor *other,
     const bool *needed, Part a, Part b, int64_t sizes[PART_COUNT]) {
     const Part order[3] = {PART_SHARED, a, b};
@@ -158,7 +159,8 @@ static Error *push_part(
     return NULL;
 }
 
-/* The same, but for labels that the other factor has too: the product adds those up. */
+/* Sums over labels of this factor that are not needed. Labels that the other factor has, too, are
+ * left to the product. */
 static Error *add_up_beside(
     ExpansionBuilder *builder, Factor *factor, const Factor *other, const bool *needed) {
     bool kept[EINSUM_LABELS_MAX];

@@ -118,7 +118,7 @@ Error *expand_append(ExpansionBuilder *builder) {
     return NULL;
 }
 
-/* constant_dtype: of the step's constants, whose values are in `constants`. */
+/* constant_dtype: the element type of the step's constants, whose values are in `constants`. */
 static Error *add_step(ExpansionBuilder *builder, const PointwiseStep *step, DType constant_dtype,
     const double *constants, const uint32_t *steps, uint32_t *out) {
     uint32_t inputs[POINTWISE_OPERANDS_MAX];

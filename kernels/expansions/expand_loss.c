@@ -41,9 +41,9 @@ static Error *check_inputs(const PlanRequest *request) {
 typedef struct Loss {
     ExpansionBuilder *builder;
     uint32_t classes; /* the target classes, with 0 in place of ignored ones */
-    uint32_t kept;    /* whether a sample counts; absent: all do */
+    uint32_t kept;    /* true for samples that count; absent: all count */
     uint32_t losses;  /* [N, d1 …] */
-    uint32_t weights; /* of each sample; absent: 1 */
+    uint32_t weights; /* of each sample; absent: all are 1 */
 } Loss;
 
 static Error *add_classes(Loss *loss) {

@@ -16,20 +16,20 @@ Error *expand_fused_matmul_bfloat16(ExpansionBuilder *builder) {
     return NULL;
 }
 
-/* Over which axes an operand has a range of its own. */
+/* The axes that share a range; the other axes have ranges of their own. */
 typedef struct Axes {
     uint32_t count;
     int64_t axes[3];
 } Axes;
-static const Axes row = {1, {-1}};           /* of A */
-static const Axes image = {3, {-3, -2, -1}}; /* of [N, H, W, C] */
+static const Axes row = {1, {-1}};           /* rows of A */
+static const Axes image = {3, {-3, -2, -1}}; /* images of [N, H, W, C] */
 
-/* The first operand as bytes, which are float32 still: values of the expansion. */
+/* The values of the quantized first operand: bytes, kept as float32. */
 typedef struct Bytes {
     uint32_t bytes; /* of the operand's shape */
-    uint32_t zero;  /* 1 along the axes, as the step */
+    uint32_t zero;  /* 1 along the axes; the same for step */
     uint32_t step;
-    uint32_t finite; /* which elements are: the others are as zeros here */
+    uint32_t finite; /* the finite elements; the others are 0 here */
 } Bytes;
 
 /* The operand with 0 in place of elements that are not finite. */
@@ -117,7 +117,7 @@ Error *expand_fused_matmul_int8(ExpansionBuilder *builder) {
     return scale(builder, &bytes, value);
 }
 
-/* X and W of one type; X and the result have their channels last. */
+/* A convolution of X and W of one type; X and the result have their channels last. */
 static Error *conv(ExpansionBuilder *builder, uint32_t x, uint32_t w, uint32_t *out) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
@@ -141,7 +141,8 @@ Error *expand_fused_conv_bfloat16(ExpansionBuilder *builder) {
     return NULL;
 }
 
-/* ConvInteger knows one zero for all images; in float64 the sums are exact, too. */
+/* Computed in float64, where the sums are exact: ConvInteger takes only one zero point for all
+ * images. */
 Error *expand_fused_conv_int8(ExpansionBuilder *builder) {
     Bytes bytes;
     uint32_t value, weights = 1;
@@ -155,7 +156,7 @@ Error *expand_fused_conv_int8(ExpansionBuilder *builder) {
     return scale(builder, &bytes, value);
 }
 
-/* The same network of wider weights. */
+/* Computes the network with its weights widened to float32. */
 Error *expand_recurrent_bfloat16(ExpansionBuilder *builder) {
     const PlanRequest *request = builder->request;
     const OperatorId wide = operator_lower_of(request->operator_info->id);

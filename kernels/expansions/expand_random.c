@@ -1,7 +1,7 @@
 /* Random operators that compare or shape the numbers of RandomUniform and RandomNormal. */
 #include "kernels/shape_rules/expansion_builder.h"
 
-/* Draws a tensor of a shape. Consumes the attributes: all but shape and dtype. */
+/* Draws a tensor of the shape. Consumes the attributes, which lack shape and dtype. */
 static Error *add_draw(ExpansionBuilder *builder, OperatorId operator_id,
     Attributes *owned_attributes, const Shape *shape, DType dtype, uint32_t *out) {
     OWN(Attributes, attributes) = owned_attributes;
@@ -10,7 +10,7 @@ static Error *add_draw(ExpansionBuilder *builder, OperatorId operator_id,
     return expansion_call(builder, (ExpansionCall){operator_id, TAKE(attributes), 0, NULL, 1}, out);
 }
 
-/* The attribute dtype, or the element type of input 0. */
+/* The attribute dtype, or by default the element type of input 0. */
 static DType asked_dtype(const PlanRequest *request) {
     return attributes_has(request->attributes, "dtype")
                ? attributes_dtype(request->attributes, "dtype")
@@ -85,7 +85,7 @@ static Error *read_training(const PlanRequest *request, bool *out) {
     return NULL;
 }
 
-/* Everything is kept. */
+/* Inference keeps every element. */
 static Error *expand_inference(ExpansionBuilder *builder) {
     const Shape shape = builder->request->inputs[0].shape;
     uint32_t inputs[2], mask;

@@ -95,7 +95,7 @@ Error *attributes_put(Attributes *attributes, const char *name, Attribute owned_
         found = &attributes->entries[attributes->count++];
     *found = owned_attribute;
     memset(found->name, 0, sizeof found->name);
-    memcpy(found->name, name, strlen(name)); /* attributes_check_name has seen that it fits */
+    memcpy(found->name, name, strlen(name)); /* attributes_check_name has checked the length */
     attributes->operator_info = NULL;
     return NULL;
 }

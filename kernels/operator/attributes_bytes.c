@@ -86,7 +86,8 @@ static Error *read_ints(ByteReader *reader, Attribute *attribute) {
     if (count > ATTRIBUTE_LIST_MAX) FAIL(CORRUPT, "a list of %u", count);
     void *values;
     TRY(memory_alloc(count, sizeof(int64_t), &values));
-    attribute->ints = values; /* read even when it ends early: byte_read_count made room sure */
+    /* set before the elements, so that a failure frees it; byte_read_count has checked the count */
+    attribute->ints = values;
     attribute->count = count;
     for (uint32_t i = 0; i < count; i++) TRY(byte_read_i64(reader, &attribute->ints[i]));
     return NULL;
@@ -185,7 +186,7 @@ static bool tensors_equal(const Tensor *a, const Tensor *b) {
     return bytes == 0 || memcmp(tensor_data(a), tensor_data(b), bytes) == 0;
 }
 
-/* Bit for bit, so that -0 and 0 differ and a NaN equals itself. */
+/* Compares bit for bit: -0 and 0 differ, and a NaN equals itself. */
 static bool one_equal(const Attribute *a, const Attribute *b) {
     if (strcmp(a->name, b->name) != 0 || a->kind != b->kind) return false;
     switch (a->kind) {

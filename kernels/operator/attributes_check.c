@@ -47,7 +47,7 @@ static const char *kind_name(AttributeKind kind) {
     return "unknown";
 }
 
-/* Only scalar kinds have defaults. */
+/* Makes the declared default value. Only scalar kinds have one. */
 static Error *make_default(const AttributeDeclaration *declaration, Attribute *out) {
     char text[ATTRIBUTE_NAME_MAX];
     assert(declaration->default_size < sizeof text);
@@ -118,7 +118,7 @@ static Error *check_entries(Attributes *attributes, const OperatorInfo *info) {
     return NULL;
 }
 
-/* Moves the entry that the declaration names (or its default) to place `index`. */
+/* Moves the declared attribute, or its default, to place `index`. */
 static Error *settle(
     Attributes *attributes, uint32_t *inout_index, const AttributeDeclaration *declaration) {
     Attribute *at = (Attribute *)attributes_get(attributes, declaration->name);

@@ -142,7 +142,7 @@ static Error *read_escape(const char **at, TextBuilder *out) {
     return NULL;
 }
 
-/* Behind the opening quote. */
+/* Reads the text behind an opening quote. */
 static Error *read_quoted(const char **at, char **out) {
     TextBuilder OWN_TEXT(text) = {0};
     while (**at != '"') {
@@ -174,7 +174,7 @@ static Error *read_dims(const char **at, Shape *out) {
     return NULL;
 }
 
-/* Behind "tensor". */
+/* Reads a tensor; the word "tensor" is read already. */
 static Error *read_tensor(const char **at, Tensor **out) {
     char word[WORD_MAX];
     Shape shape;
@@ -196,7 +196,7 @@ static Error *read_tensor(const char **at, Tensor **out) {
     uint8_t *data = tensor_data(tensor);
     for (size_t i = 0; i < bytes; i++) {
         char pair[3] = {(*at)[2 * i], (*at)[2 * i + 1], 0};
-        (void)text_parse_hex(pair, &data[i], 1); /* strspn has seen that they are digits */
+        (void)text_parse_hex(pair, &data[i], 1); /* strspn has checked the digits */
     }
     *at += digits;
     TRY(expect(at, '"'));
@@ -258,7 +258,7 @@ static Error *list_add(ListReader *reader, Attribute *element) {
     return NULL;
 }
 
-/* Behind the '['. */
+/* Reads the elements of a list behind its '['. */
 static Error *read_elements(const char **at, ListReader *reader) {
     while (!accept(at, ']')) {
         if (reader->list.count > 0) TRY(expect(at, ','));

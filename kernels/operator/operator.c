@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows as written; the first look-up parses the numbers inside their strings, and sets the
+/* The rows of the table. The first look-up parses the numbers in their strings and sets the
  * rule. */
 typedef struct OperatorRow {
     OperatorInfo info;

@@ -1,6 +1,6 @@
 #include "kernels/operator/operator_strings.h"
 
-/* Operators that are not listed keep the element type of the elements that they move. */
+/* Operators that are not listed here keep the element type of the elements that they move. */
 OperatorStrings operator_strings(
     const OperatorInfo *info, const Attributes *attributes, uint32_t result) {
     switch ((int)info->id) {

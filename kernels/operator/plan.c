@@ -29,7 +29,7 @@ static uint64_t in_place_pairs(const PlanRequest *request) {
         if (!from->present || from->layout != 0) continue;
         if (!shape_equal(&to->shape, &from->shape)) continue;
         if (dtype_bits(to->dtype) != dtype_bits(from->dtype)) continue;
-        if (to->dtype == DTYPE_STRING) continue; /* of equal shapes and other sizes */
+        if (to->dtype == DTYPE_STRING) continue; /* strings of equal shapes have different sizes */
         pairs |= (uint64_t)1 << (output * IN_PLACE_INDEX_MAX + input);
     }
     return pairs;

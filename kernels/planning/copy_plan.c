@@ -2,16 +2,16 @@
 
 enum { ALIGNMENT = 16 };
 
-/* The device's prepared copy stands behind its step. */
+/* The device's prepared copy follows the step in memory. */
 typedef struct Step {
     _Alignas(ALIGNMENT) uint32_t input;
     uint32_t output;
 } Step;
 
-/* The steps stand behind it. */
+/* The steps follow the state in memory. */
 typedef struct State {
     _Alignas(ALIGNMENT) const CopyPlanDevice *copies;
-    size_t step_size; /* of a step and its prepared copy */
+    size_t step_size; /* size of a step with its prepared copy */
     uint32_t count;
     uint32_t element_size;
 } State;

@@ -9,7 +9,7 @@
 
 /* The place of a value during a launch. */
 typedef enum PlaceKind {
-    PLACE_NOWHERE = 0, /* no bytes, or read by value alone */
+    PLACE_NOWHERE = 0, /* the value has no bytes, or only shape rules read it */
     PLACE_INPUT,       /* the call's own operands */
     PLACE_OUTPUT,
     PLACE_WORKSPACE,
@@ -17,15 +17,15 @@ typedef enum PlaceKind {
 
 typedef struct Place {
     PlaceKind kind;
-    uint32_t index;  /* of an input or output */
+    uint32_t index;  /* of the input or output */
     uint64_t offset; /* in the workspace */
     uint64_t bytes;
 } Place;
 
 typedef struct ExpansionState {
     Expansion *expansion;
-    Plan **plans;          /* of each node */
-    Place *places;         /* of each value */
+    Plan **plans;          /* one for each node */
+    Place *places;         /* one for each value */
     uint64_t inner_offset; /* the plans' own workspace */
 } ExpansionState;
 
@@ -47,9 +47,9 @@ static Error *plan_node(struct Device *device, ExpansionState *state, uint32_t i
     return error;
 }
 
-/* ---- where values lie ---- */
+/* ---- the places of values ---- */
 
-/* A piece of the workspace, taken by values one after the other. */
+/* A piece of the workspace that several values use one after the other. */
 typedef struct Slot {
     uint64_t offset;
     uint64_t bytes;
@@ -59,8 +59,8 @@ typedef struct Slot {
 typedef struct Layout {
     const Expansion *expansion;
     uint32_t *roots;    /* for each value: the value itself, or the value that it is a view of */
-    uint32_t *last_use; /* of each root: node */
-    bool *as_data;      /* of each root: a launch reads it, not only a shape rule */
+    uint32_t *last_use; /* for each root: the last node that uses it */
+    bool *as_data;      /* for each root: true when a launch reads it, not only a shape rule */
     Slot *slots;
     uint32_t slot_count;
     uint64_t end;
@@ -140,7 +140,7 @@ static void place_outputs(const Layout *layout, Place *places) {
     }
 }
 
-/* Constants lie there through the whole launch. */
+/* Constants keep their places during the whole launch. */
 static Error *place_constants(Layout *layout, Place *places) {
     const Expansion *expansion = layout->expansion;
     for (uint32_t i = 0; i < expansion->value_count; i++) {
@@ -316,7 +316,8 @@ Error *expansion_plan_create(struct Device *device, const PlanRequest *request, 
     plan->origin = PLAN_OF_EXPANSION;
     plan->destroy = destroy;
     plan->launch = launch_all;
-    plan->in_place = 0; /* the first step may write the output before the last reads the input */
+    /* not in place: the first step may write the output before the last step reads the input */
+    plan->in_place = 0;
     TRY(plan_nodes(device, request, plan));
     *out = TAKE(plan);
     return NULL;

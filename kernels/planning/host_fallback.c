@@ -10,7 +10,7 @@ typedef struct FallbackState {
     uint64_t input_bytes[]; /* input_count */
 } FallbackState;
 
-/* Host memory of one launch: operands one behind the other in a single block. */
+/* The host memory of one launch: a single block for all operands. */
 typedef struct Block {
     Device *host;
     uint64_t address;

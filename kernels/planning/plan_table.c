@@ -57,8 +57,8 @@ void plan_table_release(PlanTable *table) {
     memory_free(table);
 }
 
-/* The outputs wanted and everything about the inputs that a plan may depend on. False when it
- * should not be kept. */
+/* The key: the wanted outputs and everything about the inputs that a plan may depend on. False when
+ * the plan should not be kept. */
 static bool write_key(uint32_t primitive, const PlanRequest *request, ByteWriter *writer) {
     byte_write_u32(writer, primitive);
     byte_write_u32(writer, request->input_count);
@@ -111,7 +111,7 @@ static void unlink_entry(PlanTable *table, size_t index) {
     *at = entry->next;
 }
 
-/* Keeps about one entry to a bucket. */
+/* Doubles the table when it has more entries than buckets. */
 static Error *grow_buckets(PlanTable *table) {
     if (table->count < table->bucket_count) return NULL;
     void *block;
@@ -174,7 +174,7 @@ Error *plan_table_get(PlanTable *table, uint32_t primitive, PlanRequest *request
     TRY(make(table->device, request, &plan));
     if (kept) {
         (void)pthread_mutex_lock(&table->mutex);
-        Entry *entry = find(table, hash, &key); /* another thread may have been faster */
+        Entry *entry = find(table, hash, &key); /* another thread may have added the plan first */
         Plan *other = entry ? plan_retain(entry->plan) : NULL;
         Error *error = entry ? NULL : insert(table, hash, &key, plan);
         (void)pthread_mutex_unlock(&table->mutex);

@@ -92,7 +92,8 @@ Error *process_channel_post(
     return post(channel, call, bytes_of(head), body);
 }
 
-/* One record after the other, so that the worker takes up the first while the last is written. */
+/* Posts one record after the other, so that the worker reads the first while the last is
+ * written. */
 static Error *post_pieces(ProcessChannel *channel, ProcessBytes body) {
     const uint8_t *at = body.data;
     for (size_t left = body.size, part; left > 0; left -= part, at += part) {
@@ -102,7 +103,7 @@ static Error *post_pieces(ProcessChannel *channel, ProcessBytes body) {
     return NULL;
 }
 
-/* ---- answers, under `calling` ---- */
+/* ---- answers; called with `calling` held ---- */
 
 static Error *read_error(ProcessChannel *channel, const RingRecord *record) {
     uint8_t copy[2048];
@@ -118,7 +119,7 @@ static Error *read_error(ProcessChannel *channel, const RingRecord *record) {
 
 /* Receives the pieces of an answer: into `writer`, or into `bytes`. */
 typedef struct Answer {
-    ByteWriter *writer; /* or: */
+    ByteWriter *writer; /* one of these two: */
     uint8_t *bytes;
     uint64_t left; /* limit of the bytes that may still come */
 } Answer;

@@ -30,7 +30,7 @@ struct ProcessChild {
     pthread_cond_t changed;
     ChildState state;
     pid_t pid;    /* valid until waitpid, after which the system may reuse it */
-    int status;   /* when it has ended, as of waitpid */
+    int status;   /* by waitpid, after the end */
     Error *error; /* the reason why the program could not be started */
 };
 
@@ -39,7 +39,7 @@ struct ProcessChild {
 static bool is_layover(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    /* the kernel says " (deleted)" behind it once a newer one was installed */
+    /* after an update the kernel appends " (deleted)" to the name */
     return strcmp(name, "layover") == 0 || strcmp(name, "layover (deleted)") == 0;
 }
 
@@ -151,7 +151,7 @@ static Error *open_sockets(ProcessChild *child) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         FAIL(IO, "no socket to a worker process: %s", strerror(errno));
     child->socket = ends[0];
-    /* above the numbers that it is to have in the worker */
+    /* moved above the descriptors that the worker gets */
     child->its_socket = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_FREE);
     (void)close(ends[1]);
     if (child->its_socket < 0) FAIL(IO, "no socket to a worker process: %s", strerror(errno));

@@ -75,7 +75,7 @@ static Error *describe(ProcessPeer *peer) {
 
 /* ---- opening ---- */
 
-/* Sealed: memory that shrinks under a reader ends it. */
+/* The memory is sealed, since a reader of memory that shrinks would get SIGBUS. */
 static Error *share_memory(ProcessDevice *device, int descriptor) {
     const size_t size = sizeof(ProcessShared);
     if (descriptor < 0 || ftruncate(descriptor, (off_t)size) != 0 ||
@@ -116,7 +116,7 @@ static Error *greet(const ProcessDevice *device, uint64_t spin_ns) {
     return NULL;
 }
 
-/* As the device behind it does. */
+/* Clears functions that the device in the worker does not have. */
 static void leave_out(DeviceClass *class_, uint8_t has) {
     if (!(has & PROCESS_HAS_PACKING)) {
         class_->pack_rule = NULL;
@@ -263,14 +263,14 @@ static void free_memory(Device *device, DeviceStream *stream, uint64_t address, 
         if (!error) (void)atomic_fetch_add(&process_device(device)->frees, 1);
         process_place_deinit(&place);
     }
-    error_free(error); /* the memory went with the worker */
+    error_free(error); /* if the worker has ended, so has the memory */
 }
 
 /* ---- copies ---- */
 
-/* As many records as it takes; the worker copies one while the next is written. */
+/* Posts the bytes in several records; the worker copies one while the next is written. */
 static Error *post_copy(ProcessChannel *channel, uint64_t to, const void *from, uint64_t size) {
-    enum { PART = RING_PAYLOAD_MAX - 4096 }; /* a head in front, and the pages of the rest whole */
+    enum { PART = RING_PAYLOAD_MAX - 4096 }; /* leaves room for the head, in whole pages */
     const uint8_t *at = from;
     for (uint64_t part; size > 0; size -= part, at += part, to += part) {
         ByteWriter OWN_BYTES(head) = {0};

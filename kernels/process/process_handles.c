@@ -6,13 +6,13 @@
 #include "base/allocator.h"
 
 typedef struct Handle {
-    uint32_t generation; /* of this place: old numbers do not fit */
-    Plan *plan;          /* one of these; both NULL: the place is empty */
+    uint32_t generation; /* of the place: numbers of earlier objects do not match */
+    Plan *plan;          /* one of these two; both NULL: the place is empty */
     DeviceEvent *event;
     uint64_t uses; /* finished uses */
     /* the use after which the object is freed; UINT64_MAX while it is not dropped */
     uint64_t last_use;
-    uint64_t recorded; /* of an event: the last one queued */
+    uint64_t recorded; /* of an event: the number of the last queued recording */
 } Handle;
 
 struct ProcessHandles {
@@ -57,7 +57,7 @@ static uint64_t id_of(uint32_t index, uint32_t generation) {
     return (uint64_t)generation << 32 | index;
 }
 
-/* Room for one more, and for its place once it is empty. */
+/* Makes room for one more object, and for its place in the list of empty ones. */
 static Error *grow(ProcessHandles *handles) {
     void *array = handles->items;
     Error *error = memory_grow(&array, handles->count, &handles->capacity, sizeof(Handle));
@@ -101,7 +101,7 @@ Error *process_handles_add_event(
     return add(handles, NULL, owned_event, out_id);
 }
 
-/* Under the mutex; NULL: no such one. */
+/* Called under the mutex. NULL: there is no such object. */
 static Handle *find(ProcessHandles *handles, uint64_t id) {
     uint32_t index = (uint32_t)id;
     if (index >= handles->count) return NULL;

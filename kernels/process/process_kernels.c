@@ -57,7 +57,7 @@ static Error *read_row(ProcessDevice *device, ByteReader *reader, Kernel *out) {
     return NULL;
 }
 
-/* With KERNELS_END behind them, which is all zeros. */
+/* Reads a table of kernels; the zeroed row at its end is KERNELS_END. */
 static Error *read_table(ProcessDevice *device, ByteReader *reader, const Kernel **out) {
     uint32_t count;
     void *memory;

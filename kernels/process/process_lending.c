@@ -15,7 +15,7 @@ struct ProcessLending {
     pthread_cond_t returned;
     uint32_t stream_count;                          /* lent to streams */
     uint32_t made;                                  /* channels that there are */
-    ProcessChannel *channels[PROCESS_CHANNELS_MAX]; /* that many */
+    ProcessChannel *channels[PROCESS_CHANNELS_MAX]; /* `made` of them */
     uint32_t idle[PROCESS_CHANNELS_MAX];
     uint32_t idle_count;
 };
@@ -46,7 +46,7 @@ void process_lending_release(ProcessLending *lending) {
     memory_free(lending);
 }
 
-/* One more channel, under the mutex; the worker may not serve it yet. */
+/* Makes one more channel; called under the mutex. The worker may not serve the channel yet. */
 static Error *make_channel(ProcessLending *lending, ProcessChannel **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ProcessChannel), &memory));
@@ -59,7 +59,7 @@ static Error *make_channel(ProcessLending *lending, ProcessChannel **out) {
     return NULL;
 }
 
-/* The worker makes a thread for it, or answers that it cannot. */
+/* Opens the channel: the worker starts a thread for it, or answers that it cannot. */
 static Error *open_channel(const ProcessLending *lending, ProcessChannel *channel) {
     if (channel->open) return NULL;
     ssize_t sent = send(lending->socket, &channel->index, sizeof channel->index, MSG_NOSIGNAL);

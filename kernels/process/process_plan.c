@@ -4,7 +4,7 @@
 /* The state of a plan: the worker's plan. */
 typedef struct ProcessPlan {
     uint64_t id;
-    _Atomic uint64_t launches; /* posted: the worker waits for them to let the plan go */
+    _Atomic uint64_t launches; /* posted launches; the worker releases the plan after them */
     bool measures;
 } ProcessPlan;
 
@@ -37,7 +37,7 @@ static Error *measure_plan(const Plan *plan, const Launch *launch, Shape *out_sh
     ProcessPlace place;
     ByteWriter OWN_BYTES(head) = {0};
     ByteWriter OWN_BYTES(answer) = {0};
-    inputs.outputs = NULL; /* there are none yet */
+    inputs.outputs = NULL; /* the worker infers the outputs */
     process_wire_write_launch(&head, state->id, plan, &inputs, NULL);
     TRY(process_place_init(plan->device, launch->stream, &place));
     process_channel_pass_stop(place.channel);

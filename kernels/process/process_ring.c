@@ -12,7 +12,7 @@ typedef struct RecordHead {
     uint32_t size, kind;
 } RecordHead;
 
-/* Where an empty ring is beyond this, it begins again at its start. */
+/* An empty ring whose position is beyond this begins again at its start. */
 enum { REWIND_BYTES = 1 << 16 };
 
 _Static_assert(sizeof(RecordHead) == RING_HEAD_BYTES, "layout");
@@ -39,7 +39,7 @@ static void wake(_Atomic uint32_t *sleeps) {
     (void)syscall(SYS_futex, (uint32_t *)sleeps, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Until the other side's cursor is not `from` any more. */
+/* Waits until the other side's cursor differs from `from`. */
 static RingState wait_for(
     const Ring *ring, _Atomic uint64_t *cursor, uint64_t from, _Atomic uint32_t *sleeps) {
     if (spin_until_changed(cursor, from, ring->spin_ns)) return RING_READY;
@@ -91,7 +91,7 @@ static void pad(Ring *ring) {
     publish(ring, rest);
 }
 
-/* Until `bytes` more can be written. */
+/* Waits until `bytes` more can be written. */
 static RingState wait_for_room(Ring *ring, uint64_t bytes) {
     RingShared *shared = ring->shared;
     for (;;) {

@@ -16,18 +16,18 @@
 #include "kernels/process/process_service.h"
 #include "kernels/process/process_wire.h"
 
-/* A channel and its thread. */
+/* A channel and its thread in the worker. */
 typedef struct Served {
     ProcessService *service;
     pthread_t thread;
-    Error *error; /* with which that ended */
+    Error *error; /* that ended the channel */
 } Served;
 
 typedef struct ProcessServer {
     ProcessShared *shared;
     ProcessHello hello;
     ProcessWork work;
-    Served served[PROCESS_CHANNELS_MAX]; /* by channel; service NULL: not used yet */
+    Served served[PROCESS_CHANNELS_MAX]; /* by channel; service NULL: unused */
 } ProcessServer;
 
 /* ---- the beginning ---- */
@@ -43,7 +43,8 @@ static bool is_shared_memory(int descriptor) {
     return seals >= 0 && (seals & wanted) == wanted;
 }
 
-/* The parent's two descriptors; and the end with the thread that started this process. */
+/* Checks the parent's two descriptors, and asks the kernel to end this process with the thread that
+ * started it. */
 static Error *check_start(void) {
     if (!is_socket(PROCESS_SOCKET) || !is_shared_memory(PROCESS_MEMORY))
         FAIL(USAGE, "worker: it is started by layover itself, for a device with worker=process");
@@ -136,7 +137,7 @@ static Error *begin(ProcessServer *server, uint32_t index) {
     return NULL;
 }
 
-/* Until the parent is no more. */
+/* Serves until the parent ends. */
 static Error *serve(ProcessServer *server) {
     for (;;) {
         uint32_t index;

@@ -76,7 +76,7 @@ static const struct {
 #undef CALL
 };
 
-/* The first error stays. */
+/* Keeps the first error. */
 static void note(Error **inout_error, Error *owned_error) {
     if (*inout_error)
         error_free(owned_error);
@@ -102,7 +102,7 @@ static Error *answer(ProcessService *service, ProcessCall call, ByteReader *in) 
     return error ? send_error(service, error) : send_bytes(service, &out);
 }
 
-/* Errors: of the channel itself. */
+/* Errors: of the channel, not of the call. */
 static Error *serve(ProcessService *service, const RingRecord *record) {
     ByteReader in = byte_reader(record->bytes, record->size);
     if (record->kind >= PROCESS_CALL_COUNT || !calls[record->kind].serve)
@@ -125,7 +125,7 @@ Error *process_service_run(ProcessService *service) {
 }
 
 void process_service_refuse(ProcessService *service, Error *owned_error) {
-    RingRecord record; /* the call is on its way, and would be the next one's first */
+    RingRecord record; /* takes the call off the ring, where the next thread would find it */
     if (ring_next(&service->commands, &record) == RING_READY)
         ring_done(&service->commands, &record);
     error_free(send_error(service, owned_error));

@@ -3,7 +3,7 @@
 
 /* ---- plans ---- */
 
-/* The call's own bytes, or the pieces before it where they were too many. */
+/* Returns the call's own bytes, or the pieces before the call if they did not fit one record. */
 static ByteReader whole(const ProcessService *service, const ByteReader *in) {
     if (byte_reader_left(in) > 0) return *in;
     return byte_reader(service->inbox, service->inbox_size);

@@ -173,8 +173,8 @@ Error *process_serve_copy_from_host(ProcessService *service, ByteReader *in, Byt
         device, service->stream, to, in->data + in->position, byte_reader_left(in));
 }
 
-/* Into the ring, while the parent takes the piece before out of it. The last piece is the answer
- * that every call gets. */
+/* Copies into the ring while the parent reads the piece before. The last piece is the answer that
+ * every call gets. */
 Error *process_serve_copy_to_host(ProcessService *service, ByteReader *in, ByteWriter *out) {
     Device *device = service->work->device;
     uint64_t from, left;

@@ -1,12 +1,13 @@
 #include "base/allocator.h"
 #include "kernels/process/process_internal.h"
 
-/* The worker makes the stream or event, so the worker chooses its number. */
+/* The worker makes streams and events, so the worker chooses their numbers. */
 typedef struct ProcessEvent {
     uint64_t id;
-    _Atomic uint64_t recorded; /* how often */
-    _Atomic uint64_t uses;     /* commands that name it: the worker waits for them to let it go */
-    ProcessChannel *channel;   /* of the last recording, in its lending */
+    _Atomic uint64_t recorded; /* number of recordings */
+    /* commands that name the event; the worker frees the event after them */
+    _Atomic uint64_t uses;
+    ProcessChannel *channel; /* channel and lending of the last recording */
     uint64_t lending;
 } ProcessEvent;
 

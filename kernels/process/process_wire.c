@@ -253,7 +253,7 @@ static bool is_open(const TensorSpec *output) {
     return false;
 }
 
-/* Outputs that only the data decides are measured, others never. */
+/* Checks that exactly the outputs that depend on data are measured. */
 static Error *check_measures(const PlanRequest *request, bool measures) {
     bool needed = false;
     for (uint32_t i = 0; i < request->output_count; i++)
@@ -330,7 +330,7 @@ Error *process_wire_read_shapes(ByteReader *reader, const Plan *plan, Shape *out
 void process_wire_write_error(ByteWriter *writer, const Error *error) {
     const char *message = error_message(error);
     size_t size = strlen(message);
-    while (!text_is_utf8(message, size)) size--; /* a long one may be cut in a character */
+    while (!text_is_utf8(message, size)) size--; /* a long message may be cut inside a character */
     byte_write_u32(writer, (uint32_t)error_code(error));
     byte_write_u32(writer, (uint32_t)size);
     byte_write_bytes(writer, message, size);

@@ -42,7 +42,7 @@ static Error *unknown_kind(const char *kind) {
         text_builder_get(&known));
 }
 
-/* NULL: not in this build. */
+/* NULL: this build does not contain the kind. */
 static const DeviceClass *find_built_in(const char *kind) {
     for (size_t i = 0; classes[i]; i++)
         if (strcmp(classes[i]->kind, kind) == 0) return classes[i];
@@ -75,7 +75,7 @@ typedef struct ParsedSpec {
     char kind[KIND_MAX];
     uint32_t index;
     const DeviceClass *class_;
-    TextBuilder options; /* without `worker` */
+    TextBuilder options; /* the options except `worker` */
     bool in_process;
 } ParsedSpec;
 
@@ -98,7 +98,7 @@ static Error *parse_options(const char *options, ParsedSpec *out) {
     return text_builder_check(&out->options);
 }
 
-/* "sim:1,memory=64MiB": kind, then index and options, each of them optional. */
+/* Parses "sim:1,memory=64MiB": the kind, then index and options, which are both optional. */
 static Error *parse_spec(const char *spec, ParsedSpec *out) {
     size_t length = strcspn(spec, ":,");
     if (length == 0 || length >= sizeof out->kind)

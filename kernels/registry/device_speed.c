@@ -85,7 +85,7 @@ static Error *time_operator(const Probe *probe, const char *name, uint64_t *out_
     return time_plan(probe, plan, out_ns);
 }
 
-/* At one size. */
+/* Measures at one size. */
 static Error *measure(Probe *probe, double *out_speed, bool *out_enough) {
     const DeviceClass *class_ = probe->device->class_;
     uint64_t product_ns, sum_ns, count = (uint64_t)(probe->side * probe->side);

@@ -46,7 +46,7 @@ static Error *check_inputs(const PlanRequest *request) {
     return NULL;
 }
 
-/* A rule's products stay below 2^62 dimension by dimension; here the whole output is checked. */
+/* A rule checks that each dimension stays below 2^62; this function checks the whole output. */
 static Error *check_outputs(const PlanRequest *request) {
     for (uint32_t i = 0; i < request->output_count; i++) {
         const TensorSpec *output = &request->outputs[i];

@@ -5,8 +5,8 @@
 #include "base/checked.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* The heads of an operand: dimension 1 of rank 4; with rank 3 the attribute, which divides the last
- * dimension. */
+/* Reads the number of heads: dimension 1 of rank 4; for rank 3 the attribute, which divides the
+ * last dimension. */
 static Error *read_heads(
     const PlanRequest *request, uint32_t index, const char *name, int64_t *out, int64_t *out_size) {
     const Shape *shape = rule_shape(request, index);
@@ -57,7 +57,7 @@ static Error *read_operands(const PlanRequest *request, AttentionShape *shape) {
     return NULL;
 }
 
-/* The past, and the keys with it. */
+/* Reads the length of the past, and adds it to the keys. */
 static Error *read_past(const PlanRequest *request, AttentionShape *shape) {
     if (rule_has(request, 4) != rule_has(request, 5))
         FAIL(INVALID, "past_key and past_value come together");
@@ -99,7 +99,7 @@ static Error *read_window(const PlanRequest *request, AttentionShape *shape) {
     const Attributes *attributes = request->attributes;
     shape->left = attributes_int(attributes, "left_window_size");
     shape->right = attributes_int(attributes, "right_window_size");
-    /* positions are sums of these and sizes, and float64 holds them */
+    /* float64 holds every position, which is a sum of these numbers and sizes */
     if (shape->left < -1 || shape->left > INT32_MAX || shape->right < -1 ||
         shape->right > INT32_MAX)
         FAIL(INVALID, "a window from %" PRId64 " to %" PRId64, shape->left, shape->right);

@@ -47,8 +47,8 @@ Error *shape_rule_fused_pool(PlanRequest *request) {
 
 Error *shape_rule_fused_lrn(PlanRequest *request) { return infer_as(request, OPERATOR_LRN, 1); }
 
-/* Convolutions at lower precision: weights of one type, bias (and scales in front of it) one for
- * each filter. */
+/* Convolutions at lower precision: weights of one type. The bias, and the scales before it, have
+ * one element for each filter. */
 static Error *lower_conv(PlanRequest *request, DType weights, uint32_t bias) {
     ChannelsFirst first;
     TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));

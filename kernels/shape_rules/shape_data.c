@@ -4,7 +4,7 @@
 #include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* Without an axis the input is seen as one row of elements. */
+/* Without an axis the input counts as one row of elements. */
 static Error *flatten_without_axis(const PlanRequest *request, Shape *out, uint32_t *out_axis) {
     const Shape *input = rule_shape(request, 0);
     *out_axis = 0;

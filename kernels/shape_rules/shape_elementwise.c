@@ -129,7 +129,8 @@ Error *shape_rule_cast_like(PlanRequest *request) {
     return cast_to(request, rule_dtype(request, 1));
 }
 
-/* The limits are scalars; one-element tensors are taken too, as older exporters write them. */
+/* The limits are scalars. Tensors of one element are accepted, too, since older exporters write
+ * them. */
 Error *shape_rule_clip(PlanRequest *request) {
     for (uint32_t i = 1; i < request->input_count; i++) {
         if (!rule_has(request, i)) continue;

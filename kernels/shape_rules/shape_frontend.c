@@ -1,5 +1,5 @@
-/* Our own operators, which front ends build for forms of ONNX that a row of its own could not
- * express. */
+/* Operators that ONNX lacks: front ends build them for forms of ONNX's operators that need another
+ * shape rule. */
 #include <inttypes.h>
 
 #include "base/checked.h"
@@ -7,7 +7,8 @@
 #include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* Input 0 with ones behind its dimensions, as many as put its first at the axis of input 1. */
+/* Appends ones to the dimensions of input 0, so that its first dimension is at the axis of input
+ * 1. */
 Error *shape_rule_align_axes(PlanRequest *request) {
     const Shape *as = rule_shape(request, 1);
     Shape shape = *rule_shape(request, 0);
@@ -71,7 +72,7 @@ Error *arguments_split_pieces(
     return NULL;
 }
 
-/* Where each piece of the axis begins, and where the last one ends. */
+/* The start of each piece of the axis, and the end of the last one. */
 Error *shape_rule_split_bounds(PlanRequest *request) {
     int64_t dim, step, count;
     TRY(arguments_split_pieces(request, &dim, &step, &count));

@@ -60,7 +60,7 @@ Error *shape_rule_scatter_elements(PlanRequest *request) {
     return NULL;
 }
 
-/* How many dimensions of the data an index tuple names. */
+/* Reads how many dimensions of the data an index tuple covers. */
 static Error *read_depth(const PlanRequest *request, uint32_t batch_dims, uint32_t *out_depth) {
     const Shape *data = rule_shape(request, 0), *indices = rule_shape(request, 1);
     TRY(rule_check_dtype(request, 1, DTYPE_BIT(DTYPE_INT64)));
@@ -105,7 +105,7 @@ Error *shape_rule_scatter_nd(PlanRequest *request) {
     return NULL;
 }
 
-/* The first dimension is the batch: each of its caches is written at an index of its own. */
+/* The first dimension is the batch; each item is written at its own index. */
 Error *shape_rule_tensor_scatter(PlanRequest *request) {
     const Shape *cache = rule_shape(request, 0), *update = rule_shape(request, 1);
     const char *mode = attributes_text(request->attributes, "mode");
@@ -126,7 +126,7 @@ Error *shape_rule_tensor_scatter(PlanRequest *request) {
     return NULL;
 }
 
-/* Time and batch are the first two dimensions, in either order. */
+/* Time and batch are the first two dimensions, in any order. */
 Error *shape_rule_reverse_sequence(PlanRequest *request) {
     const Shape *input = rule_shape(request, 0);
     const int64_t time = attributes_int(request->attributes, "time_axis");

@@ -15,7 +15,7 @@ Error *shape_rule_det(PlanRequest *request) {
     return NULL;
 }
 
-/* NumPy's matmul: vectors are one-row or one-column matrices whose 1 goes again. */
+/* NumPy's matmul: a vector counts as a matrix of one row or column, and the result loses that 1. */
 Error *shape_rule_matmul(PlanRequest *request) {
     TRY(rule_check_dtype(request, 0, DTYPES_NUMBER));
     TRY(rule_check_same_dtype(request, 1, 0));
@@ -75,8 +75,8 @@ Error *shape_rule_fused_attention(PlanRequest *request) {
     return rule_by_expansion(request);
 }
 
-/* Products at lower precision: weights of one type, bias (and scales in front of it) one for each
- * column. */
+/* Products at lower precision: weights of one type. The bias, and the scales before it, have one
+ * element for each column. */
 static Error *lower_matmul(PlanRequest *request, DType weights, uint32_t bias) {
     const Shape *a = rule_shape(request, 0), *b = rule_shape(request, 1);
     TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));

@@ -64,7 +64,7 @@ Error *shape_rule_transpose(PlanRequest *request) {
     return NULL;
 }
 
-/* A shape given as values; each at least `low`. */
+/* Reads a shape from values, which must be at least `low`. */
 static Error *read_shape(const PlanRequest *request, uint32_t index, int64_t low, Shape *out) {
     Shape shape = {0};
     TRY(arguments_ints(request, index, SHAPE_RANK_MAX, shape.dims, &shape.rank));
@@ -135,7 +135,7 @@ Error *shape_rule_range(PlanRequest *request) {
     return NULL;
 }
 
-/* start … end clamped to the dimensions, as ONNX says: out of range is not an error. */
+/* Clamps start … end to the dimensions: by ONNX's text, numbers out of range are no error. */
 Error *shape_rule_shape(PlanRequest *request) {
     int64_t rank = rule_shape(request, 0)->rank;
     int64_t start = attributes_int(request->attributes, "start"), end = rank;
@@ -174,7 +174,7 @@ Error *shape_rule_trilu(PlanRequest *request) {
     return NULL;
 }
 
-/* A scalar has no coordinates: its result is [0, N]. */
+/* The coordinates of a scalar are empty, so its result is [0, N]. */
 Error *shape_rule_non_zero(PlanRequest *request) {
     Shape shape = {.rank = 2, .dims = {rule_shape(request, 0)->rank, -1}};
     rule_set(request, 0, DTYPE_INT64, &shape);

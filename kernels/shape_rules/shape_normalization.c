@@ -4,7 +4,7 @@
 #include "kernels/arguments/arguments.h"
 #include "kernels/shape_rules/shape_rules_internal.h"
 
-/* scale and bias: one element for each channel. */
+/* scale and bias have one element for each channel. */
 Error *shape_rule_group_normalization(PlanRequest *request) {
     const Shape *input = rule_shape(request, 0);
     TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));

@@ -10,7 +10,8 @@ static const DTypeSet QUANTIZED_SET = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UI
                                       DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_UINT16) |
                                       DTYPES_FLOAT8 | DTYPES_PACKED;
 
-/* Both are of one shape; one for all may be a scalar here and a vector of one there. */
+/* Checks that scale and zero point have one shape. If one of them is a scalar, the other may be a
+ * vector of one element. */
 static Error *check_zero_point(const PlanRequest *request, uint32_t scale, uint32_t zero_point) {
     if (!rule_has(request, zero_point)) return NULL;
     const Shape *scales = rule_shape(request, scale), *zeros = rule_shape(request, zero_point);
@@ -150,7 +151,7 @@ static Error *conv_shape(
     return NULL;
 }
 
-/* One number, or one for each output channel. */
+/* Accepts one number, or one for each output channel. */
 static Error *check_per_channel(const PlanRequest *request, uint32_t index, int64_t channels) {
     if (!rule_has(request, index) || shape_count_unchecked(rule_shape(request, index)) == 1)
         return NULL;

@@ -32,7 +32,7 @@ static Error *read_shape(const PlanRequest *request, RecurrentShape *out) {
     return NULL;
 }
 
-/* X, W and R: of one type, or W and R of fewer bits. */
+/* Checks that X, W and R are of one type, or W and R of the narrower one. */
 static Error *check_weights(const PlanRequest *request) {
     const OperatorLower *lower = operator_lower_get(request->operator_info->id);
     TRY(rule_check_dtype(request, 0, lower ? DTYPE_BIT(DTYPE_FLOAT32) : DTYPES_FLOAT));
@@ -62,7 +62,7 @@ static Error *check_inputs(const PlanRequest *request, const RecurrentShape *sha
     return rule_check_shape(request, 7, 2, peepholes);
 }
 
-/* Gates: how many products of an input and of a state there are. */
+/* gates: the number of products of an input and of a state. */
 static Error *recurrent(PlanRequest *request, int64_t gates) {
     RecurrentShape shape;
     TRY(check_weights(request));

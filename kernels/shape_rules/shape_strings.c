@@ -16,7 +16,7 @@ Error *shape_rule_string_concat(PlanRequest *request) {
     return NULL;
 }
 
-/* The pieces, as many as the element with most has, and how many each has. */
+/* The pieces, padded to the longest element's count, and the count of each element. */
 Error *shape_rule_string_split(PlanRequest *request) {
     Shape shape = *rule_shape(request, 0);
     TRY(rule_check_dtype(request, 0, STRING_SET));
@@ -65,7 +65,7 @@ static Error *check_pool(const PlanRequest *request, uint32_t *out_size) {
     return NULL;
 }
 
-/* How many n-grams the pool holds: of length n from ngram_counts[n - 1] on. */
+/* Counts the n-grams of the pool; those of length n begin at ngram_counts[n - 1]. */
 static Error *count_ngrams(const PlanRequest *request, uint32_t pool, int64_t *out_count) {
     uint32_t lengths;
     const int64_t *starts = attributes_ints(request->attributes, "ngram_counts", &lengths);

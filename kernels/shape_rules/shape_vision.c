@@ -8,7 +8,7 @@
 #include "kernels/shape_rules/shape_rules_internal.h"
 #include "kernels/arguments/window.h"
 
-/* One of the words, which end with NULL. */
+/* Checks that an attribute is one of the words; the list ends with NULL. */
 static Error *check_word(const PlanRequest *request, const char *name, const char *const *words) {
     const char *text = attributes_text(request->attributes, name);
     for (uint32_t i = 0; words[i]; i++)
@@ -126,7 +126,7 @@ Error *shape_rule_col_2_im(PlanRequest *request) {
     return NULL;
 }
 
-/* CenterCropPad and Pad read their arguments alike. */
+/* CenterCropPad shares the reading of arguments with Pad. */
 Error *shape_rule_center_crop_pad(PlanRequest *request) {
     PadArguments pad;
     TRY(rule_check_dtype(request, 0, DTYPES_ANY));
@@ -179,7 +179,7 @@ Error *shape_rule_space_to_depth(PlanRequest *request) {
     return NULL;
 }
 
-/* A number, whether of rank 0 or not. */
+/* Checks that an input is one number, of rank 0 or 1. */
 static Error *check_one(const PlanRequest *request, uint32_t index, DType dtype) {
     TRY(rule_check_dtype(request, index, DTYPE_BIT(dtype)));
     if (!rule_has(request, index)) return NULL;

@@ -12,7 +12,7 @@
 
 extern const DeviceClass sim_device_class;
 
-static const double KERNEL_BYTES_PER_S = 10e9; /* of operands, at speed=1 */
+static const double KERNEL_BYTES_PER_S = 10e9; /* bytes of operands in a second at speed=1 */
 enum { US_NS = 1000 };
 
 static void close_device(Device *base) {
@@ -198,7 +198,8 @@ static Error *pack(Device *device, DeviceStream *stream, const PackRequest *requ
     uint32_t ruled;
     uint64_t bytes, host;
     SimPace *link = &sim_device(device)->link;
-    TRY(sim_device_check(device, SIM_CALL_COPY)); /* the packed form goes over the link */
+    /* counts as a copy, since the packed form goes over the link */
+    TRY(sim_device_check(device, SIM_CALL_COPY));
     TRY(sim_device_settle(stream));
     uint64_t start_ns = sim_pace_begin(link);
     TRY(cpu->class_->pack_rule(cpu, request, &ruled, &bytes));
@@ -213,7 +214,8 @@ static const struct Kernel *const *kernels(Device *device) {
     return cpu->class_->kernels(cpu);
 }
 
-/* The cpu's; but the plain operators of an expansion round more often than a fused kernel. */
+/* The cpu's class. Lacking kernels are named, since the plain operators of an expansion round more
+ * often than a fused kernel. */
 static void determinism_class(Device *device, TextBuilder *out) {
     Device *cpu = sim_device(device)->cpu;
     const char *lacks = sim_device(device)->options.lacks; /* "+Conv+Softmax+" */

@@ -18,7 +18,7 @@ typedef struct HostLaunch {
     Launch launch;
     uint64_t inputs[PLAN_INPUTS_MAX];
     uint64_t outputs[PLAN_OUTPUTS_MAX];
-    uint64_t bytes; /* of its operands */
+    uint64_t bytes; /* bytes of the operands */
 } HostLaunch;
 
 /* A queued launch: a copy of the caller's arguments, with a reference to the plan. */
@@ -28,7 +28,7 @@ typedef struct QueuedLaunch {
     Launch launch;
     Shape *output_shapes;
     uint64_t *inputs, *outputs;
-    KernelStopScope scope; /* of the thread that queued it */
+    KernelStopScope scope; /* of the launching thread */
 } QueuedLaunch;
 
 static Error *to_host(
@@ -121,7 +121,7 @@ static void destroy_plan(Plan *plan) {
     plan_free(plan);
 }
 
-/* Packed operands are as large as the rule says, others as their shape. */
+/* The size of a packed operand is given by the pack rule, the size of others by their shape. */
 static Error *input_size(
     SimDevice *device, const PlanRequest *request, uint32_t index, uint64_t *out) {
     const TensorSpec *input = &request->inputs[index];
@@ -144,7 +144,7 @@ bool sim_lacks(const SimDevice *device, const OperatorInfo *info) {
     return strstr(names, wanted) != NULL;
 }
 
-/* As a device without that kernel does it. */
+/* Plans as a device without that kernel would. */
 static Error *plan_otherwise(SimDevice *device, const PlanRequest *request, Plan **out) {
     if (request->operator_info->expansion[0])
         return expansion_plan_create(&device->base, request, out);

@@ -37,17 +37,17 @@ struct SimStream {
 };
 
 struct SimEvent {
-    Refcount refcount; /* commands have it, too */
+    Refcount refcount; /* commands hold references, too */
     SimEngine *engine;
-    uint64_t recorded, reached; /* how often */
+    uint64_t recorded, reached; /* number of recordings made, and of those reached */
     uint64_t time_ns;
 };
 
-/* A command of the queue itself. */
+/* A command that records an event or waits for one. */
 typedef struct EventCommand {
     SimCommand base;
     SimEvent *event;
-    uint64_t number; /* of the recording */
+    uint64_t number; /* the recording's number */
 } EventCommand;
 
 Error *sim_engine_create(uint64_t lag_ns, SimEngine **out) {
@@ -117,7 +117,7 @@ static void run_next(SimEngine *engine, SimStream *stream) {
     stream->first = command->next;
     if (!stream->first) stream->last = &stream->first;
     stream->running = true;
-    unlist(engine, stream); /* behind the others */
+    unlist(engine, stream); /* the stream goes to the end of the list */
     if (stream->first) list(engine, stream);
     bool skipped = stream->error && !command->always;
     engine->busy_count++;
@@ -141,7 +141,7 @@ static void wait_for_command(SimEngine *engine, uint64_t due_ns) {
         (void)pthread_cond_timedwait(&engine->queued, &engine->mutex, &due);
         return;
     }
-    if (!engine->streams && !engine->spinning) { /* the next command often comes at once */
+    if (!engine->streams && !engine->spinning) { /* the next command often follows at once */
         engine->spinning = true;
         (void)pthread_mutex_unlock(&engine->mutex);
         (void)spin_until(&engine->pending, engine->spin_ns);
@@ -299,7 +299,7 @@ static Error *push_event(
     return sim_stream_push(stream, &command->base);
 }
 
-/* The number of the last recording, after some more. */
+/* Adds `more` to the number of recordings, and returns the number. */
 static uint64_t number_of(SimEvent *event, uint64_t more) {
     (void)pthread_mutex_lock(&event->engine->mutex);
     uint64_t number = event->recorded += more;

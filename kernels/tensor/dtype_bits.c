@@ -54,7 +54,7 @@ void dtype_bits_clear_rest(uint32_t bits, uint64_t count, uint8_t *packed) {
     if (used % 8 != 0) packed[used / 8] &= (uint8_t)((1u << used % 8) - 1);
 }
 
-/* Sub-byte elements go through the byte that a scalar of one byte would have. */
+/* Sub-byte elements are converted through the byte of a one-byte scalar. */
 bool dtype_bits_read_element(DType dtype, const void *data, uint64_t index, double *out) {
     const uint32_t bits = dtype_bits(dtype);
     if (bits == 0) return false;

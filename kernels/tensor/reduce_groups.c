@@ -5,7 +5,7 @@ typedef struct Group {
     int64_t dim, stride;
 } Group;
 
-/* Neighbouring dimensions of the same fate become one group. */
+/* Joins adjacent dimensions that are all reduced or all kept. */
 static uint32_t make_groups(const Shape *shape, const bool *reduced, Group *groups) {
     int64_t strides[SHAPE_RANK_MAX];
     uint32_t count = 0;

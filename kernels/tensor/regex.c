@@ -1,4 +1,4 @@
-/* Matching: follows all steps that the text so far may lead to, one code point after the other. */
+/* Matching: after each code point, follows all steps that the text may lead to. */
 #include "kernels/tensor/regex.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct Place {
 } Place;
 
 typedef struct Threads {
-    uint32_t *steps; /* that wait for a code point, or match */
+    uint32_t *steps; /* steps that wait for a code point, or that match */
     uint32_t count;
 } Threads;
 
@@ -30,7 +30,7 @@ typedef struct Matcher {
     const Regex *regex;
     Threads now, next;
     uint32_t *stack;
-    uint32_t *seen; /* by step: the last round that came to it */
+    uint32_t *seen; /* by step: the last round that reached it */
     uint32_t round;
 } Matcher;
 
@@ -76,7 +76,7 @@ static bool place_holds(RegexPlace wanted, const Place *place) {
     return place->word_before == place->word_behind;
 }
 
-/* The step and all that are reached from it without a code point, each once a round. */
+/* Adds the step, and all steps that it reaches without a code point, each once in a round. */
 static void add_thread(Matcher *matcher, Threads *threads, uint32_t first, const Place *place) {
     uint32_t depth = 0;
     matcher->stack[depth++] = first;

@@ -1,4 +1,4 @@
-/* Compiles patterns to programs, by recursive descent: the nesting is bounded. */
+/* Compiles patterns to programs by recursive descent with bounded nesting. */
 #include <string.h>
 
 #include "base/allocator.h"
@@ -98,7 +98,7 @@ static int hex_digit(char digit) {
     return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
 }
 
-/* Behind "\x": two digits, or any number in braces. */
+/* Reads the digits behind "\x": two digits, or any number in braces. */
 static Error *read_hex(Parser *parser, uint32_t *out) {
     bool braces = take(parser, "{");
     uint32_t value = 0, digits = 0;
@@ -148,7 +148,7 @@ static Error *read_escape(Parser *parser, uint32_t *out) {
     return NULL;
 }
 
-/* \d, [:alpha:] …; false where the pattern is not at one. */
+/* Reads \d, [:alpha:] …. *out_found false: the pattern has no class here. */
 static Error *read_class(Parser *parser, bool *out_found) {
     *out_found = false;
     for (uint32_t i = 0; regex_classes[i].name; i++) {
@@ -175,7 +175,7 @@ static Error *read_set_point(Parser *parser, uint32_t *out) {
     return NULL;
 }
 
-/* Behind "[". */
+/* Reads a set behind its "[". */
 static Error *read_set(Parser *parser) {
     size_t begin = parser->regex->range_count;
     bool negated = take(parser, "^");
@@ -223,7 +223,7 @@ static Error *read_flags(Parser *parser, bool *out_group) {
     return NULL;
 }
 
-/* Behind "(". */
+/* Reads a group behind its "(". */
 static Error *read_group(Parser *parser) {
     Flags outer = parser->flags;
     bool group = true;
@@ -296,7 +296,7 @@ static bool read_number(Parser *parser, int64_t *out) {
     return parser->at > start;
 }
 
-/* * + ? {n} {n,} {n,m}; where it is none of them the brace stands for itself. */
+/* Reads * + ? {n} {n,} {n,m}. A brace that begins none of these is an ordinary character. */
 static bool read_repeat(Parser *parser, int64_t *out_least, int64_t *out_most) {
     size_t start = parser->at;
     *out_least = is_at(parser, "+");
@@ -319,8 +319,8 @@ static Error *add_copy(Regex *regex, size_t from, size_t count) {
     return NULL;
 }
 
-/* The piece from `begin` on least to most times. Behind the required copies, each optional one may
- * leave for the end. */
+/* Repeats the piece from `begin` on `least` to `most` times. Each optional copy, behind the
+ * required ones, may jump to the end. */
 static Error *repeat(Regex *regex, size_t begin, int64_t least, int64_t most) {
     size_t count = regex->step_count - begin;
     if (most == 0) {

@@ -35,7 +35,8 @@ Error *storage_create(
     return NULL;
 }
 
-/* The next power of two: the bytes copied while a storage grows stay below twice its last size. */
+/* Rounds up to a power of two, so that the bytes copied while a storage grows stay below twice its
+ * last size. */
 static uint64_t append_room(uint64_t size) {
     uint64_t room = APPEND_ROOM_MIN;
     while (room < size && room <= UINT64_MAX / 4) room *= 2;
@@ -82,7 +83,7 @@ Error *storage_create_foreign(Device *device, uint8_t slot, uint64_t address, ui
     return NULL;
 }
 
-/* Memory of storage_create_on_host: given back when the storage goes. */
+/* The memory of storage_create_on_host; freed with the storage. */
 typedef struct HostBlock {
     Device *device;
     uint64_t address;

@@ -104,7 +104,7 @@ static Error *import_copy(
     return NULL;
 }
 
-/* *inout_managed becomes NULL once the tensor owns it. */
+/* *inout_managed becomes NULL when the tensor has taken it over. */
 static Error *import(Device *device, DLManagedTensor **inout_managed, Tensor **out) {
     const DLTensor *from = &(*inout_managed)->dl_tensor;
     DType dtype = DTYPE_NONE;

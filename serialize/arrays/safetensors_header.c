@@ -79,7 +79,7 @@ static Error *read_unit(Cursor *cursor, uint32_t *out) {
     return NULL;
 }
 
-/* Reads the rest of \\uXXXX, and a second \\uXXXX if the first is half of a surrogate pair. */
+/* Reads the rest of \uXXXX, and a second \uXXXX if the first is half of a surrogate pair. */
 static Error *read_code_point(Cursor *cursor, TextBuilder *out) {
     uint32_t point = 0, low = 0;
     TRY(read_unit(cursor, &point));
