@@ -23,12 +23,11 @@
             to[i] = (expression);                                                                  \
         }                                                                                          \
     }
-DEFINE_ACTIVATION(affine_f32, float, alpha *x + beta)
-DEFINE_ACTIVATION(affine_f64, double, alpha *x + beta)
-DEFINE_ACTIVATION(scaled_tanh_f32, float, alpha *scalar_tanh_f32(beta *x))
-DEFINE_ACTIVATION(scaled_tanh_f64, double, alpha *scalar_tanh_f64(beta *x))
-DEFINE_ACTIVATION(softsign_f32, float, x / (1.0f + scalar_abs_f32(x)))
-DEFINE_ACTIVATION(softsign_f64, double, x / (1.0 + scalar_abs_f64(x)))
+DEFINE_ACTIVATION(affine_f32, float, scalar_canonical_f32(alpha *x + beta))
+DEFINE_ACTIVATION(affine_f64, double, scalar_canonical_f64(alpha *x + beta))
+DEFINE_ACTIVATION(scaled_tanh_f32, float, scalar_canonical_f32(alpha *scalar_tanh_f32(beta *x)))
+DEFINE_ACTIVATION(scaled_tanh_f64, double, scalar_canonical_f64(alpha *scalar_tanh_f64(beta *x)))
+/* the operator of that name takes `>` */
 DEFINE_ACTIVATION(thresholded_relu_f32, float, x >= alpha ? x : 0.0f)
 DEFINE_ACTIVATION(thresholded_relu_f64, double, x >= alpha ? x : 0.0)
 
@@ -48,9 +47,9 @@ static const ActivationName activation_names[] = {
     {"Elu", CPU_LOOP_ELU, NULL, NULL, true, false, 1, 0},
     {"HardSigmoid", CPU_LOOP_HARD_SIGMOID, NULL, NULL, true, true, 0.2, 0.5},
     {"Softplus", CPU_LOOP_SOFTPLUS, NULL, NULL, false, false, 0, 0},
+    {"Softsign", CPU_LOOP_SOFTSIGN, NULL, NULL, false, false, 0, 0},
     {"Affine", CPU_LOOP_COUNT, affine_f32, affine_f64, true, true, 1, 0},
     {"ScaledTanh", CPU_LOOP_COUNT, scaled_tanh_f32, scaled_tanh_f64, true, true, 1, 1},
-    {"Softsign", CPU_LOOP_COUNT, softsign_f32, softsign_f64, false, false, 0, 0},
     {"ThresholdedRelu", CPU_LOOP_COUNT, thresholded_relu_f32, thresholded_relu_f64, true, false, 1,
         0},
 };
