@@ -131,8 +131,8 @@ bool control_end_aside(ControlJob *job) {
         control_post_event(
             job->control, (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low});
     else if (job->known)
-        control_move_out(
-            job, was == JOB_SITE_ASIDE_TO_HOST ? POLICY_PLACE_HOST : POLICY_PLACE_DISK);
+        control_move_out(job, job->site.device,
+            was == JOB_SITE_ASIDE_TO_HOST ? POLICY_PLACE_HOST : POLICY_PLACE_DISK);
     return true;
 }
 

@@ -157,8 +157,10 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         commit->has_snapshot = false;
         job->pending.checkpoint_wanted = true; /* whoever waits for it gets the next one */
         take_back(job, commit);
-        /* the policy learns of the move with the device */
-        if (commit->moving) control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
+        if (commit->moving && job_site_is_on(&job->site, commit->snapshot_device))
+            control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED); /* the loss tells the policy */
+        else if (commit->moving)
+            fail_move(job);
         control_lose_device(control, commit->snapshot_device);
         return;
     }
@@ -261,8 +263,10 @@ static void handle_done(Control *control, StoreCommit *commit) {
     control_job_settle(job);
 }
 
-/* Moving to disk needs a snapshot of where it is now; the job does not run meanwhile. */
-static bool take_moving_snapshot(ControlJob *job) {
+/* Returns true if the job moves to disk by this commit, with a snapshot of where it is now; the job
+ * does not run meanwhile. A job of which there can be no snapshot stays where it is. */
+static bool begin_move(ControlJob *job) {
+    if (!job_site_is_leaving_to_disk(&job->site)) return false;
     if (job->site.state == JOB_SITE_UNPLACING) { /* there is nothing to store */
         control_step_site(job, JOB_SITE_EVENT_STORED);
         tell_moved_out(job, true);
@@ -301,8 +305,8 @@ void control_commit(ControlJob *job) {
     if (!control_life_commits(&control->life) ||
         !job_storing_allows_commit(&job->pending.storing) || !has_work(job))
         return;
-    bool moving = job_site_is_leaving_to_disk(&job->site);
-    if (moving && !take_moving_snapshot(job)) return;
+    const bool moving = begin_move(job);
+    if (!has_work(job)) return;
     Error *error = memory_alloc(1, sizeof(StoreCommit), &memory);
     if (error) {
         control_fail(control, error);

@@ -54,7 +54,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         control_preempt_job(job);
         break;
     case POLICY_ACTION_MOVE_OUT:
-        control_move_out(job, action->place);
+        control_move_out(job, action->device, action->place);
         break;
     case POLICY_ACTION_MOVE_IN:
         control_move_in(job, (uint32_t)action->device, action->place);

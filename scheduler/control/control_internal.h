@@ -151,7 +151,7 @@ void control_job_keep_inputs(ControlJob *job);
 /* It begins, or needs them no more: they count no longer. */
 void control_job_count_out(ControlJob *job);
 /* What a checkpoint is to be written from: the job as it is now, in the place of an older one.
- * Not while it runs. Errors: DEVICE_LOST; then there is none. */
+ * Not while it runs. Errors: CONFLICT for a job that is to end; DEVICE_LOST: then there is none. */
 MUST_CHECK Error *control_job_take_snapshot(ControlJob *job);
 void control_job_drop_snapshot(ControlJob *job);
 /* What an executor needs to know of the job for a task. */
@@ -202,7 +202,7 @@ void control_note_idle_devices(Control *control);
 /* ---- control_slices.c: what the policy wants done with executions and weights ---- */
 void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns);
 void control_preempt_job(ControlJob *job);
-void control_move_out(ControlJob *job, PolicyPlace place);
+void control_move_out(ControlJob *job, uint64_t device, PolicyPlace place);
 void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place);
 void control_load_weights(Control *control, uint64_t model, uint32_t device);
 void control_end_due_slices(Control *control, uint64_t now_ns);

@@ -225,11 +225,12 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
     }
 }
 
-void control_move_out(ControlJob *job, PolicyPlace place) {
+void control_move_out(ControlJob *job, uint64_t device, PolicyPlace place) {
     if (job_site_is_aside(&job->site)) {
         control_move_aside_out(job, place);
         return;
     }
+    if (job->site.state == JOB_SITE_ABSENT) job->site.device = (uint32_t)device; /* may be lost */
     control_step_site(job,
         place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_LEAVE_TO_HOST : JOB_SITE_EVENT_LEAVE_TO_DISK);
     if (job->site.state == JOB_SITE_FAILED_ASIDE) {

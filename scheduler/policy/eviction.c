@@ -186,8 +186,7 @@ Error *eviction_moved_out(Policy *policy, Job *job, bool worked) {
     return relieve_host(policy);
 }
 
-/* The first by turn of those that wait for more memory here. */
-static Job *first_growing(const Device *device) {
+Job *eviction_first_growing(const Device *device) {
     Job *first = NULL;
     for (Job *i = device->residents; i; i = i->next)
         if (i->state == POLICY_JOB_GROWING && (!first || fair_share_before(i, first))) first = i;
@@ -225,7 +224,7 @@ void eviction_free_stuck(Policy *policy) {
 Error *eviction_grow(Policy *policy, Device *device) {
     while (device->growing_count) {
         Room room;
-        Job *job = first_growing(device);
+        Job *job = eviction_first_growing(device);
         if (!job) break;
         Tenant *tenant = job->account->tenant;
         if (quota_has_device_bytes(tenant, job->grow_bytes)) {

@@ -27,6 +27,8 @@ MUST_CHECK Error *eviction_make_room(Policy *policy, Device *device, const Job *
 MUST_CHECK Error *eviction_move_out(Policy *policy, Job *job, bool to_disk);
 /* Grants jobs that wait for more memory on the device their bytes, or moves such jobs out. */
 MUST_CHECK Error *eviction_grow(Policy *policy, Device *device);
+/* The first by turn of the jobs that wait for more memory on the device; NULL: there is none. */
+Job *eviction_first_growing(const Device *device);
 /* Looks again at devices where a job waits for memory and nothing could be moved. Called when a
  * tenant uses less. */
 void eviction_free_stuck(Policy *policy);

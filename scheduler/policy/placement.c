@@ -179,6 +179,19 @@ static Device *idle_with_weights(const Job *job, uint64_t bytes) {
     return device->index == DEVICE_IN_IDLE && device->memory_bytes >= bytes ? device : NULL;
 }
 
+/* Whether a job that goes before this one waits for room on the device: it enters the device or
+ * grows there, and others were moved out for it. A job that has just left must not take that room. */
+static bool is_room_awaited(const Device *device, const Job *job) {
+    for (int i = 0; i < POLICY_CLASS_COUNT; i++) {
+        const Job *entering = device->entering[i];
+        if (entering && !entering->granted &&
+            (entering->owed || fair_share_before(entering, job)))
+            return true;
+    }
+    const Job *growing = device->growing_count ? eviction_first_growing(device) : NULL;
+    return growing && fair_share_before(growing, job);
+}
+
 Error *placement_offer(Policy *policy, Job *job, bool *out_found) {
     uint64_t bytes = job->bytes + job->model->bytes;
     *out_found = true;
@@ -201,7 +214,7 @@ Error *placement_offer(Policy *policy, Job *job, bool *out_found) {
     }
     *out_found = false;
     if (!device || device->lost || device->entering[job->account->class_] ||
-        !quota_allows_seat(policy, job->seat))
+        is_room_awaited(device, job) || !quota_allows_seat(policy, job->seat))
         return NULL;
     Placed placed;
     TRY(try_place(policy, device, job, false, &placed));

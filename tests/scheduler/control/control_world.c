@@ -329,10 +329,14 @@ static bool all_ended(const ControlWorld *world) {
     return true;
 }
 
-/* Whoever is suspended or held is wanted to run again. */
+/* Jobs that are suspended or held are wanted to run again. That another node owns a job is told
+ * again until it is stored. */
 static void resume_all(ControlWorld *world) {
     for (size_t i = 0; i < world->row_count; i++) {
         const Job *job = &world->rows[i].job;
+        const ControlJob *here = control_job_find(world->control, job->tenant, job->id);
+        if (here && here->asked.goal.state == JOB_GOAL_TRANSFERRING)
+            control_world_ask_for(world, CONTROL_MIGRATION_COMMIT, job->tenant, job->id);
         if (job->state == JOB_STATE_SUSPENDED || job->state == JOB_STATE_HELD) {
             control_world_ask_for(world, CONTROL_THAW, job->tenant, job->id);
             control_world_ask_for(world, CONTROL_MIGRATION_REVERT, job->tenant, job->id);
@@ -353,10 +357,11 @@ void control_world_finish(ControlWorld *world) {
         const WorldRow *row = &world->rows[i];
         if (job_state_is_unfinished(row->job.state)) {
             const ControlJob *job = control_job_find(world->control, row->job.tenant, row->job.id);
-            fail_msg("seed %llu: job %zu stays %s: %s, site %u, goal %u, storing %u",
+            fail_msg("seed %llu: job %zu stays %s: %s, site %u, goal %u, storing %u, number %llu",
                 (unsigned long long)world->seed, i + 1, job_state_info(row->job.state)->name,
                 job ? job->known ? "known" : "unknown" : "forgotten", job ? job->site.state : 0,
-                job ? job->asked.goal.state : 0, job ? job->pending.storing.state : 0);
+                job ? job->asked.goal.state : 0, job ? job->pending.storing.state : 0,
+                job ? (unsigned long long)job->number.low : 0);
         }
         if (row->job.state == JOB_STATE_SUCCEEDED)
             assert_int_equal(row->job.output_count, row->total);

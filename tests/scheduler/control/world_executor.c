@@ -6,7 +6,7 @@
  * never looked into by the logic, so JobHold.run points to a WorldRun. */
 
 enum { TASK_NS_MAX = 8000000, SLICE_NS_MAX = 60000000, NEVER_NS = 2000000000 };
-static const uint64_t DEVICE_BYTES = (uint64_t)1 << 30;
+static const uint64_t DEVICE_BYTES = (uint64_t)1 << 30, GROWTH_BYTES_MAX = (uint64_t)1 << 27;
 
 static WorldRun *run_of(const JobHold *hold) { return (WorldRun *)(void *)hold->run; }
 
@@ -103,8 +103,10 @@ static Error *do_slice(ControlWorld *world, JobHold *hold) {
     TRY(add_outputs(world, hold));
     run->counters.instructions++;
     const bool finished = run->items_done >= run->total;
-    /* none needs more memory: what the policy does then is tested with the policy */
     hold->slice.result.outcome = finished ? JOB_RUN_FINISHED : JOB_RUN_SLICE_ENDED;
+    if (!finished && world_chance(world, 20))
+        hold->slice.result = (JobRunResult){
+            .outcome = JOB_RUN_NEEDS_MEMORY, .bytes = world_random(world, GROWTH_BYTES_MAX)};
     return NULL;
 }
 

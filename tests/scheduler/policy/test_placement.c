@@ -66,11 +66,38 @@ static void test_a_load_that_fails_again_and_again_fails_the_job(void **state) {
     assert_int_equal(policy_expect(&f, POLICY_ACTION_FAIL, 1)->reason, POLICY_REASON_RETRIES);
 }
 
+/* A job whose execution has not begun is moved out at once. It does not take the room again that
+ * the job of a higher class waits for, though the device runs one of a lower class than both. */
+static void test_who_leaves_for_a_job_does_not_come_back_before_it(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    policy_fixture_init(&f);
+    policy_add_device(&f, 0, 20 * MIB);
+    const PolicyClass classes[] = {POLICY_LOW, POLICY_NORMAL, POLICY_HIGH};
+    const uint64_t mib[] = {5, 12, 8};
+    for (uint64_t i = 0; i < 3; i++) {
+        PolicyEvent job = policy_light_job(i + 1, 0);
+        job.class_ = classes[i];
+        job.bytes = mib[i] * MIB;
+        job.device = 0;
+        policy_submit(&f, job);
+    }
+    assert_int_equal(policy_running(&f, 0), 1);
+    assert_int_equal(policy_expect(&f, POLICY_ACTION_MOVE_OUT, 2)->place, POLICY_PLACE_NONE);
+    policy_moved(&f, POLICY_EVENT_MOVED_OUT, 2, true);
+    policy_expect(&f, POLICY_ACTION_GRANT, 3);
+    assert_null(policy_action(&f, POLICY_ACTION_MOVE_OUT));
+    assert_int_equal(policy_state(&f, 2), POLICY_JOB_WAITING);
+    policy_end_slice(&f, 1, 0, MS, POLICY_OUTCOME_SLICE_ENDED);
+    assert_int_equal(policy_running(&f, 0), 3);
+}
+
 int test_placement(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_job_goes_where_its_weights_are),
         cmocka_unit_test(test_weights_are_loaded_once_for_many),
         cmocka_unit_test(test_an_idle_device_takes_from_the_crowded_one),
+        cmocka_unit_test(test_who_leaves_for_a_job_does_not_come_back_before_it),
         cmocka_unit_test(test_a_load_that_fails_again_and_again_fails_the_job),
     };
     return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
