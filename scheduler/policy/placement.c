@@ -180,12 +180,12 @@ static Device *idle_with_weights(const Job *job, uint64_t bytes) {
 }
 
 /* Whether a job that goes before this one waits for room on the device: it enters the device or
- * grows there, and others were moved out for it. A job that has just left must not take that room. */
+ * grows there, and others were moved out for it. A job that has just left must not take that room.
+ */
 static bool is_room_awaited(const Device *device, const Job *job) {
     for (int i = 0; i < POLICY_CLASS_COUNT; i++) {
         const Job *entering = device->entering[i];
-        if (entering && !entering->granted &&
-            (entering->owed || fair_share_before(entering, job)))
+        if (entering && !entering->granted && (entering->owed || fair_share_before(entering, job)))
             return true;
     }
     const Job *growing = device->growing_count ? eviction_first_growing(device) : NULL;
