@@ -8,12 +8,12 @@
 #include "kernels/cpu/core/cpu_vector.h"
 
 enum {
-    SCORES_MAX = 16384,    /* of a block: 64 KiB on the stack */
-    QUERIES_MAX = 48,      /* of a block */
-    KEYS_AT_ONCE = 2048,   /* more are gone through in blocks */
+    SCORES_MAX = 16384,    /* scores of a block: 64 KiB on the stack */
+    QUERIES_MAX = 48,      /* queries of a block */
+    KEYS_AT_ONCE = 2048,   /* more keys are processed in blocks */
     KEYS_OF_A_BLOCK = 512, /* whole panels */
-    /* fewer queries than this are multiplied with keys as they lie, since bringing the keys into
-     * columns costs about as much as four rows of products */
+    /* fewer queries than this are multiplied with keys in their own order, since packing the keys
+     * into columns costs about as much as four rows of products */
     QUERIES_TO_PACK = 8,
 };
 
@@ -25,14 +25,15 @@ typedef struct AttentionState {
     int64_t q_batch[SHAPE_RANK_MAX], k_batch[SHAPE_RANK_MAX], v_batch[SHAPE_RANK_MAX];
     int64_t mask_batch[SHAPE_RANK_MAX], mask_row, mask_column;
     bool has_mask;
-    bool keys_in_columns;            /* K is [D, T] */
-    bool pack_keys;                  /* K is [T, D] and brought into panels first */
-    int64_t key_row, key_matrix;     /* elements from one row, one matrix of K to the next */
-    int64_t value_row, value_matrix; /* the same of V */
-    int64_t k_matrices;              /* distinct ones */
+    bool keys_in_columns; /* K is [D, T] */
+    bool pack_keys;       /* K is [T, D] and brought into panels first */
+    /* elements from one row of K to the next, from one matrix to the next */
+    int64_t key_row, key_matrix;
+    int64_t value_row, value_matrix; /* the same for V */
+    int64_t k_matrices;              /* number of distinct matrices K */
     float scale;
     int64_t queries_per_unit, keys_at_once;
-    int64_t score_row; /* from one query's scores to the next one's: whole vectors */
+    int64_t score_row; /* from one query's scores to the next query's: whole vectors */
     CpuMatmulCode code;
     CpuAttentionRowCode row_code;
 } AttentionState;
@@ -67,7 +68,7 @@ static Error *pack_units(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-/* Queries, and keys that they are compared with. */
+/* A block of queries, and the keys that they are compared with now. */
 typedef struct Block {
     int64_t batch;
     int64_t first, rows; /* queries */
@@ -261,7 +262,7 @@ static void set_code(AttentionState *state, CpuLevel level) {
     state->row_code = cpu_attention_row_code_for(level);
 }
 
-/* Of [.., rows, columns], or of [rows, .., columns]. */
+/* Sets the steps of [.., rows, columns], or of [rows, .., columns]. */
 static void set_steps(const Shape *shape, bool rows_first, int64_t *out_row, int64_t *out_matrix) {
     const uint32_t last = shape->rank - 1;
     *out_row = rows_first ? shape_product(shape, 1, shape->rank) : shape->dims[last];

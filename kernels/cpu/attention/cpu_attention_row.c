@@ -46,7 +46,7 @@ CPU_INLINE float take_most(CpuAttentionRow *row, float most) {
     return row->most == -__builtin_inff() ? 0 : row->most;
 }
 
-/* The first `count` lanes; the others are `fill`. */
+/* Keeps the first `count` lanes; the others become `fill`. */
 CPU_INLINE CpuF32x16 lanes_below(int64_t count, CpuF32x16 x, float fill) {
     const CpuI32x16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return cpu_f32x16_select(lanes < (int32_t)count, x, cpu_f32x16_all(fill));

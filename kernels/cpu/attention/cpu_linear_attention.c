@@ -9,26 +9,26 @@
 #include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/scalar/scalar_exponential.h"
 
-enum { COLUMNS = 64 /* of a block */ };
+enum { COLUMNS = 64 /* columns of a block */ };
 
-/* One row of one head, and a block of columns of the head's state. */
+/* One row of one head, with a block of columns of the head's state. */
 typedef struct Step {
-    float *state; /* rows lie state_row apart */
+    float *state; /* rows are state_row apart */
     int64_t state_row, depth, columns;
     const float *key, *value;
-    const float *decay; /* NULL: none; decay_step 0: one for all rows of the state */
+    const float *decay; /* NULL: no decay; decay_step 0: one decay for all rows of the state */
     int64_t decay_step;
-    const float *beta; /* NULL: none */
+    const float *beta; /* NULL: no beta */
     int64_t group;     /* queries, depth apart */
     const float *query;
-    float *output; /* of each query, output_row apart */
+    float *output; /* for each query, output_row apart */
     int64_t output_row;
     float scale;
 } Step;
 
 typedef struct LinearState {
     int64_t batch, rows, heads, group, depth, columns, blocks;
-    int64_t decay_heads, beta_heads; /* columns of a row; 0: none */
+    int64_t decay_heads, beta_heads; /* columns of a row; 0: absent */
     float scale;
     void (*run_step)(const Step *step);
 } LinearState;

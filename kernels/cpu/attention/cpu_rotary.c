@@ -9,8 +9,8 @@
 
 typedef struct RotaryState {
     int64_t batch, heads, rows, size;
-    int64_t half;      /* pairs that are turned; the columns behind them stay */
-    int64_t positions; /* rows of the caches where positions are given; 0: a row of its own */
+    int64_t half;      /* pairs to rotate; the columns behind them are copied */
+    int64_t positions; /* rows of the caches that positions choose from; 0: each row has its own */
     /* true for [batch, rows, heads, size], false for [batch, heads, rows, size] */
     bool rows_first;
     bool interleaved, wide; /* wide: float64 */
@@ -38,7 +38,7 @@ typedef struct Run {
 DEFINE_TURN(turn_f32, float)
 DEFINE_TURN(turn_f64, double)
 
-/* Units are rows of a batch: all their heads have the same angles. */
+/* A unit is a row of a batch: all its heads have the same angles. */
 static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;

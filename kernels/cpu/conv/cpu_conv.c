@@ -19,13 +19,13 @@ typedef struct ConvState {
     CpuConv conv;
     CpuMatmul matmul; /* CONV_POINTWISE */
     int64_t output_count;
-    bool unpacks; /* the weights come in oneDNN's form, but it has nothing for this image */
+    bool unpacks; /* the weights are in oneDNN's form, but oneDNN has no kernel for this image */
     dnnl_memory_desc_t packed_form;
     bool reorders;        /* channels last */
-    CpuCopy enter, leave; /* of the source; of the result, whose way back is `back` */
+    CpuCopy enter, leave; /* enter: of the source; leave: of the result, whose way back is `back` */
     CpuCopy back;         /* of the residual */
     int64_t weight_count,
-        source_count; /* floats in the workspace, in this order; the result's two */
+        source_count; /* floats in the workspace, in this order; the result has two buffers */
 } ConvState;
 
 static Error *run_conv(
@@ -97,7 +97,7 @@ static Error *conv_of(const PlanRequest *request, CpuLevel level, CpuConv *out) 
     return NULL;
 }
 
-/* One element a step, nothing padded: output pixel i is a product over input pixel i. */
+/* True for steps of 1 without padding: output pixel i is a product over input pixel i. */
 static bool is_pointwise(const Window *window) {
     for (uint32_t i = 0; i < window->rank; i++)
         if (window->kernel[i] != 1 || window->stride[i] != 1 || window->pad_begin[i] != 0 ||
@@ -129,7 +129,7 @@ static CpuMatmul matmul_of(const CpuConv *conv) {
     };
 }
 
-/* From [N, pixels, C] to [N, C, pixels], or back. */
+/* The copy from [N, pixels, C] to [N, C, pixels], or back. */
 static void reorder_of(const Shape *first, bool back, CpuCopy *out) {
     const int64_t images = first->dims[0], channels = first->dims[1];
     const int64_t pixels = shape_product(first, 2, first->rank);

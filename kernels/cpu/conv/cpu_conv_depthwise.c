@@ -98,7 +98,7 @@ Error *cpu_conv_depthwise_run(
         .sum_row = sum_row_for(device->level),
     };
     const bool fits = cpu_plane_of(&conv->window, &run.plane);
-    assert(fits); /* cpu_conv_is_depthwise said so */
+    assert(fits); /* cpu_conv_is_depthwise has checked it */
     (void)fits;
     const int64_t cost = run.plane.band_rows * run.plane.width * conv->kernel_count / 8 + 64;
     return cpu_for_each(device, launch->threads,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How many columns from 0 on are before `end`. */
+/* The number of columns from 0 on whose element lies before `end`. */
 static int64_t columns_below(const CpuGather *gather, int64_t end) {
     if (gather->start >= end) return 0;
     const int64_t columns = (end - gather->start + gather->stride - 1) / gather->stride;

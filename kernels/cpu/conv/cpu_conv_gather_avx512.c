@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/conv/cpu_conv_gather.h"
 
-/* Ones at first … end - 1, of 32. */
+/* A mask of 32 bits with ones at first … end - 1. */
 static uint32_t ones(int64_t first, int64_t end) {
     if (first < 0) first = 0;
     if (end > 32) end = 32;
@@ -11,7 +11,7 @@ static uint32_t ones(int64_t first, int64_t end) {
     return (uint32_t)((((uint64_t)1 << (end - first)) - 1) << first);
 }
 
-/* 16 columns from `column` on. The row's elements that they span are first … last of `from`. */
+/* 16 columns from `column` on. They read the row's elements first … last of `from`. */
 typedef struct Lanes {
     const float *from;
     float *to;
@@ -60,7 +60,7 @@ static void zero(const CpuGather *gather, Lanes lanes) {
     }
 }
 
-/* Columns, of those from `column` on, whose element lies before `end`. */
+/* The number of columns from `column` on whose element lies before `end`. */
 static int64_t columns_below(const CpuGather *gather, int64_t start, int64_t end) {
     return start >= end ? 0 : (end - start + gather->stride - 1) / gather->stride;
 }

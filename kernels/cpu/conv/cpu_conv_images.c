@@ -26,7 +26,7 @@ static bool is_last(const OperatorInfo *info, const Attributes *attributes) {
     return info->id == OPERATOR_FUSED_CONV && attributes_int(attributes, "channels_last") != 0;
 }
 
-/* One position is a product over the signal as it lies. */
+/* True for a kernel of one position: a product over the signal in its own order. */
 static bool takes_signal(const Attributes *attributes, const Shape *weights) {
     return attributes_int(attributes, "group") == 1 && weights->rank == SIGNAL_RANK &&
            weights->dims[0] >= SIGNAL_FILTERS_MIN && weights->dims[2] > 1;
@@ -41,7 +41,7 @@ static bool takes(
     return weights->rank == IMAGE_RANK && groups > 0 && weights->dims[0] % groups == 0;
 }
 
-/* A signal's kernel has one row. */
+/* A signal's kernel, seen as an image's, has one row. */
 static Shape image_weights(const Shape *weights) {
     if (weights->rank != SIGNAL_RANK) return *weights;
     return (Shape){IMAGE_RANK, {weights->dims[0], weights->dims[1], 1, weights->dims[2]}};
@@ -99,8 +99,8 @@ bool cpu_conv_images_pack(const CpuDevice *device, const PackRequest *request, u
 }
 
 typedef struct ImagesState {
-    uint32_t layout;      /* of packed weights: how it is computed, too */
-    int64_t packed_count; /* floats at the workspace's start; 0: the weights come packed */
+    uint32_t layout;      /* of the packed weights; also chooses the algorithm */
+    int64_t packed_count; /* floats at the workspace's start; 0: the weights are packed already */
     Shape weights;
     bool has_output;
     CpuConvLast direct; /* the sizes of the convolution, for each of the algorithms */
@@ -172,7 +172,7 @@ static void widen(Window *window) {
     window->rank = 2;
 }
 
-/* From [N, C, L] to [N, L, C], or back. */
+/* The copy from [N, C, L] to [N, L, C], or back. */
 static void reorder_of(const Shape *signal, bool back, CpuCopy *out) {
     const int64_t images = signal->dims[0], channels = signal->dims[1], pixels = signal->dims[2];
     const int64_t last[] = {images, pixels, channels}, first[] = {images, channels, pixels};
@@ -258,7 +258,7 @@ static int64_t scratch_count(const CpuDevice *cpu, const ImagesState *state) {
     return parts * cpu_conv_last_scratch_count(&state->direct);
 }
 
-/* In order: weights that are packed here, a signal's reordered operands, the kernel's own. */
+/* In order: packed weights, a signal's reordered operands, the kernel's scratch memory. */
 static uint64_t workspace_bytes(const CpuDevice *cpu, const ImagesState *state) {
     const int64_t signals =
         state->source_count + (state->direct.has_residual ? 2 : 1) * state->result_count;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    FILTERS_MAX = 252, /* of a unit: 63 KiB of sums on the stack */
+    FILTERS_MAX = 252, /* filters of a unit: 63 KiB of sums on the stack */
     FILTERS_MIN = 84,
     UNITS_WANTED = 16,
     BLOCK_DEPTH = 128, /* gathered at a time: 32 KiB on the stack */
@@ -12,7 +12,7 @@ enum {
 /* 0 for a <= 0 */
 static int64_t divide_up(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
-/* Pixels of a panel that lie in one row of the output. */
+/* The pixels of a panel in one row of the output. */
 typedef struct Segment {
     int64_t column, count;           /* in the panel */
     int64_t first;                   /* innermost output coordinate */
@@ -45,8 +45,8 @@ static void cut_panel(const Window *window, int64_t first, int64_t columns, Pane
     }
 }
 
-/* Rows k0 … k0 + depth - 1 of the gathered matrix, one kernel position of all their channels after
- * the other. */
+/* Gathers rows k0 … k0 + depth - 1 of the matrix: kernel position by position, each with all
+ * channels. */
 static void gather(const CpuConv *conv, const float *x, int64_t k0, int64_t depth,
     const Panel *panel, float *block) {
     const Window *window = &conv->window;
@@ -172,7 +172,7 @@ void cpu_conv_prepare(CpuConv *conv, CpuLevel level) {
     conv->gather = cpu_conv_gather_for(level);
     const int64_t panels = divide_up(conv->output_count, CPU_MATMUL_PANEL);
     const int64_t images = conv->batch * conv->groups * panels;
-    /* few panels: cut the filters, so that several threads have something to do */
+    /* with few panels the filters are cut, so that several threads have work */
     int64_t parts = divide_up(conv->filters, FILTERS_MAX);
     while (images * parts < UNITS_WANTED && divide_up(conv->filters, parts + 1) >= FILTERS_MIN)
         parts++;

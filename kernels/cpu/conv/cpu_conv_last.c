@@ -6,8 +6,8 @@ enum {
     HEIGHT = 0,
     WIDTH = 1,
     COLUMNS_STEP = 6,      /* rows of a block of the inner kernel */
-    FILTERS_STEP = 16,     /* columns of it */
-    UNITS_WANTED = 8,      /* so that several threads can have as much to do each */
+    FILTERS_STEP = 16,     /* filters of a unit are a multiple of it */
+    UNITS_WANTED = 8,      /* so that several threads get equal work */
     BLOCK_PIXELS_MIN = 24, /* fewer read the weights more often than that is worth */
 };
 
@@ -66,7 +66,7 @@ static int64_t chunks_of(const CpuConvLast *conv) {
     return blocks_of(conv->filters, conv->filters_per_unit);
 }
 
-/* Of outputs, over all images and groups. */
+/* The number of blocks of outputs, over all images and groups. */
 static int64_t all_blocks(const CpuConvLast *conv) {
     return conv->images * conv->groups * conv->row_blocks * conv->column_blocks;
 }
@@ -89,7 +89,8 @@ static void cut_columns(CpuConvLast *conv, int64_t pieces) {
     conv->column_blocks = blocks_of(width, conv->columns);
 }
 
-/* Few units: parts of panels, which read the same weights, then smaller blocks. */
+/* Cuts few units further: first into parts of panels, which read the same weights, then into
+ * smaller blocks. */
 static void cut_units(CpuConvLast *conv) {
     while (cpu_conv_last_units(conv) < UNITS_WANTED && conv->filters_per_unit > FILTERS_STEP &&
            conv->filters > conv->filters_per_unit / 2)
@@ -142,11 +143,11 @@ typedef struct Block {
     int64_t image;
     int64_t row, rows, column, columns; /* of outputs */
     int64_t group, filter, filters;     /* filters of the group */
-    const float *band;                  /* the pixels that its windows see */
+    const float *band;                  /* the pixels that the block's windows read */
     int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
-    int64_t windows[CPU_MATMUL_ROWS_MAX]; /* in the band; row by row */
+    int64_t windows[CPU_MATMUL_ROWS_MAX]; /* offsets in the band, row by row */
     const float *w;                       /* the part of the panel */
-    CpuPanelSteps steps;                  /* of it */
+    CpuPanelSteps steps;                  /* of the panel */
 } Block;
 
 /* The group's channels of pixels side by side. */
@@ -197,7 +198,7 @@ static void find_band(const CpuConvLast *conv, const float *image, float *scratc
         copy_row(conv, image, row + i, column, columns, scratch + i * block->pitch);
 }
 
-/* Where each output's window begins in the band. */
+/* Finds the offset in the band of each output's window. */
 static void find_windows(const CpuConvLast *conv, Block *block) {
     const Window *window = &conv->window;
     for (int64_t row = 0; row < block->rows; row++)
@@ -233,8 +234,8 @@ static bool finishes(const CpuConvLast *conv, const Block *block) {
     return even && conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
 }
 
-/* Weights of a window, from the `first` on, times the pixels at `offset` of every window's first
- * one. */
+/* Part of a window's weights, from `first` on, times the pixels at `offset` from each window's
+ * first pixel. */
 typedef struct Piece {
     int64_t first, depth, offset;
     bool is_last;
@@ -243,7 +244,7 @@ typedef struct Piece {
 static void add_products(const Run *run, const Block *block, const Piece *piece, float *sums) {
     const CpuConvLast *conv = run->conv;
     const int64_t step = conv->code.depth;
-    /* all rows of outputs at once, or each by itself */
+    /* all rows of outputs in one call, or one call for each row */
     const int64_t calls = conv->code.takes_rows ? 1 : block->rows;
     CpuMatmulTile tile = {
         .rows = block->rows * block->columns / calls,
@@ -274,8 +275,8 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
     }
 }
 
-/* Pixels side by side in the image are side by side in the kernel, too, but for dilated ones and
- * those of other groups. */
+/* Multiplies runs of pixels that are adjacent in the image and in the kernel. Dilated pixels, and
+ * those between other groups, are not adjacent. */
 static void sum_block(const Run *run, const Block *block, float *sums) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
@@ -329,8 +330,8 @@ static void find_filters(const Run *run, int64_t chunk, Block *block) {
                first * depth + cpu_matmul_panel_offset(block->steps, column);
 }
 
-/* Units: panel by panel, so that its weights stay in the second level cache, or block by block of
- * pixels. */
+/* A unit is a panel over blocks of pixels, so that its weights stay in the second level cache, or a
+ * block of pixels over panels. */
 static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;

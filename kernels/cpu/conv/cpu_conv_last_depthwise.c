@@ -46,7 +46,7 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     }                                                                                              \
     struct tile_needs_semicolon
 
-/* All channels; the last vector ends with them. */
+/* Processes all channels; the last vector ends with the last channel. */
 #define DEFINE_GROUP(level, TARGET, LANES, PIXELS)                                                 \
     DEFINE_TILE(level, TARGET, LANES, PIXELS, 2);                                                  \
     DEFINE_TILE(level, TARGET, LANES, PIXELS, 1);                                                  \
@@ -63,7 +63,7 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     }                                                                                              \
     struct group_needs_semicolon
 
-/* At least LANES channels; with fewer it is `narrower`. */
+/* Processes at least LANES channels; fewer go to `narrower`. */
 #define DEFINE_PIXELS(level, TARGET, LANES, narrower)                                              \
     typedef float Vector_##level __attribute__((vector_size(4 * (LANES))));                        \
     typedef float Unaligned_##level                                                                \
@@ -114,10 +114,10 @@ typedef struct Run {
     CpuConvLastBuffers buffers;
 } Run;
 
-/* Positions of the kernel, [begin, end), that lie inside the image for an output. */
+/* The kernel positions [begin, end) inside the image for an output. */
 typedef struct Reach {
     int64_t begin, end;
-    int64_t at; /* of the image, where position 0 lies */
+    int64_t at; /* coordinate of position 0 in the image */
 } Reach;
 
 static Reach reach_of(const Window *window, uint32_t dimension, int64_t output) {

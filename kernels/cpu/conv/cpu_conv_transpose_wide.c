@@ -1,4 +1,4 @@
-/* ConvTranspose of float64: each plane of outputs takes in one channel at one kernel position after
+/* ConvTranspose of float64: each plane of outputs adds up the channels, one kernel position after
  * the other, without fused multiply-adds. */
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/conv/cpu_fold.h"

@@ -1,5 +1,5 @@
-/* Conv and FusedConv of float64: rows of outputs take in one channel at one kernel position after
- * the other, without fused multiply-adds. */
+/* Conv and FusedConv of float64: rows of outputs add up the channels, one kernel position after the
+ * other, without fused multiply-adds. */
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/matmul/cpu_matmul_epilogue.h"
 #include "kernels/cpu/core/cpu_vector.h"

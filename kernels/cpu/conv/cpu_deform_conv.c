@@ -45,7 +45,8 @@ typedef struct Run {
     char *columns;
 } Run;
 
-/* Planes of offsets: for each group, kernel position and dimension one, the dimension innermost. */
+/* Computes the taps of samples. There is a plane of offsets for each group, kernel position and
+ * dimension, the dimension innermost. */
 static void find_taps(const Run *run, int64_t image, int64_t offset_group, int64_t position,
     int64_t first, int64_t count, CpuSamplerTaps *out) {
     const State *state = run->state;

@@ -48,7 +48,8 @@ static bool is_ordinary(const Window *window) {
 bool cpu_plane_of(const Window *window, CpuPlane *out) {
     if (!is_ordinary(window)) return false;
     CpuPlane plane = dimensions_of(window);
-    /* the second load of a vector by steps of 2 ends one element before two whole ones */
+    /* with steps of 2, the second load of a vector ends one element before the end of two whole
+     * vectors */
     plane.pitch = round_up(plane.width, CPU_VECTOR_LANES) * plane.stride +
                   (plane.kernel_width - 1) * plane.dilation;
     plane.band_rows = plane.rows < BAND_ROWS_MAX ? plane.rows : BAND_ROWS_MAX;

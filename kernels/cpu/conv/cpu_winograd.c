@@ -9,10 +9,10 @@ enum {
     OUTPUT = 4, /* and outputs */
     POSITIONS = TILE * TILE,
     BLOCK = 24,             /* tiles multiplied at once: rows of four blocks of the inner kernel */
-    GROUP_FLOATS = 1 << 18, /* of transformed tiles: 1 MiB stays in the second level cache */
+    GROUP_FLOATS = 1 << 18, /* floats of transformed tiles: 1 MiB stays in the second level cache */
     SUMS = POSITIONS * BLOCK * CPU_MATMUL_PANEL,
     FILTERS_STEP = 16, /* columns of the inner kernel */
-    UNITS_WANTED = 8,  /* so that several threads can have as much to do each */
+    UNITS_WANTED = 8,  /* so that several threads get equal work */
 };
 
 /* ---- weights ---- */
@@ -30,8 +30,8 @@ bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, con
     if (weights->dims[1] < CPU_VECTOR_LANES) return false; /* see the transforms */
     const int64_t least = cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_MIN);
     if (weights->dims[0] < least || weights->dims[1] < least) return false;
-    /* transformed weights are four times as many: where images are small, reading them takes
-     * longer than the products that they save */
+    /* transformed weights are four times as large: for small images, reading them takes more time
+     * than the saved products */
     const int64_t pixels = attributes_int(attributes, "pixels");
     if (pixels > 0) return pixels >= cpu_rule(rules, CPU_RULE_WINOGRAD_PIXELS_MIN);
     return weights->dims[1] < cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_END);
@@ -56,7 +56,8 @@ static void transform_weights(const float *g, double *out) {
                 half[i][0] * rows[j][0] + half[i][1] * rows[j][1] + half[i][2] * rows[j][2];
 }
 
-/* Panels of filters; in each the positions, in each of these a panel of a matrix [C, filters]. */
+/* In order: panels of filters; in each panel the positions; for each position a panel of a matrix
+ * [C, filters]. */
 void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed) {
     const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0], channels = shape->dims[1];
@@ -82,8 +83,8 @@ void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape,
 
 /* ---- transforms ---- */
 
-/* Vectors are those that the level has: wider ones go through memory with gcc. The last one of a
- * pixel ends with its channels, of which there are as many as in the widest one. */
+/* Uses the vectors of the level, since gcc moves wider ones through memory. The last vector of a
+ * pixel ends with its last channel; a pixel has at least one widest vector of channels. */
 #define DEFINE_TRANSFORMS(level, TARGET, LANES)                                                    \
     typedef float Vector_##level __attribute__((vector_size(4 * (LANES))));                        \
     typedef float Unaligned_##level                                                                \
@@ -99,7 +100,7 @@ void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape,
         to[4 * step] = e - f;                                                                      \
         to[5 * step] = 4 * d[step] - 5 * d[3 * step] + d[5 * step];                                \
     }                                                                                              \
-    /* A tile's pixels, channel by channel, to positions that are `step` apart. */                 \
+    /* Transforms a tile's pixels, channel by channel, to positions that are `step` apart. */      \
     TARGET static void enter_##level(                                                              \
         const float *const *pixels, int64_t channels, int64_t step, float *to) {                   \
         for (int64_t next = 0; next < channels; next += (LANES)) {                                 \
@@ -124,7 +125,7 @@ void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape,
         to[2 * to_step] = a + 4 * e;                                                               \
         to[3 * to_step] = b + 8 * f + m[5 * step];                                                 \
     }                                                                                              \
-    /* A tile's sums, positions `step` apart, to outputs [4][4][CPU_MATMUL_PANEL]. */              \
+    /* Transforms a tile's sums, positions `step` apart, to outputs [4][4][CPU_MATMUL_PANEL]. */   \
     TARGET static void leave_##level(                                                              \
         const float *sums, int64_t step, int64_t filters, float *to) {                             \
         for (int64_t f = 0; f < filters; f += (LANES)) {                                           \
@@ -181,7 +182,7 @@ void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
         conv->filters_per_unit /= 2;
 }
 
-/* Transformed tiles, a pixel of zeros, then each part's sums. */
+/* Floats of the transformed tiles and of a pixel of zeros; each part's sums follow. */
 static int64_t shared_count(const CpuWinograd *conv) {
     const int64_t count = (POSITIONS * conv->group + 1) * conv->channels;
     return (count + 15) / 16 * 16;
@@ -200,7 +201,7 @@ typedef struct Run {
     int64_t first, count; /* the group */
 } Run;
 
-/* Of all images: which image, and where its outputs begin. */
+/* The place of a tile among all images: the image, and the first output. */
 typedef struct Place {
     int64_t image, row, column;
 } Place;
@@ -303,7 +304,7 @@ static void run_block(const Run *run, int64_t tile, int64_t count, int64_t filte
     }
 }
 
-/* Blocks are as large as each other, in whole steps of the inner kernel. */
+/* All blocks have equal size, in whole steps of the inner kernel. */
 static Error *run_blocks(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     Run *run = context;
     const int64_t size = parts_of(parts_of(run->count, parts_of(run->count, BLOCK)), 6) * 6;
@@ -328,7 +329,8 @@ Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
     run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
     run.sums = buffers->scratch + shared_count(conv);
     memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));
-    /* about 20 µs are worth a thread; fewer here, since the next phase wants it awake anyway */
+    /* a thread is worth its start for about 20 µs of work; for less here, since the next phase
+     * needs the thread anyway */
     const int64_t block_cost = (BLOCK + 8) * conv->filters_per_unit * POSITIONS * conv->channels;
     for (; run.first < conv->tiles; run.first += run.count) {
         const int64_t left = conv->tiles - run.first;

@@ -5,7 +5,7 @@
 
 #include "base/processor.h"
 
-/* Instruction sets in rising order; each includes those before it. */
+/* Instruction sets in rising order; each includes those before. */
 typedef enum IsaRank { RANK_NONE, RANK_AVX2, RANK_AVX512, RANK_VNNI, RANK_BFLOAT16 } IsaRank;
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
     {"avx512_core_vnni", RANK_VNNI},
 };
 
-/* Other names are no limit, as in oneDNN. */
+/* An unknown name means no limit, as in oneDNN. */
 static IsaRank limit_of(const char *name) {
     for (size_t i = 0; name && i < sizeof limits / sizeof limits[0]; i++)
         if (strcasecmp(name, limits[i].name) == 0) return limits[i].most;
@@ -30,7 +30,7 @@ static IsaRank limit_of(const char *name) {
 }
 
 static IsaRank processor_rank(void) {
-    /* no processor has AVX2 and lacks FMA, but emulators */
+    /* processors with AVX2 have FMA, but emulators may lack it */
     if (!PROCESSOR_HAS(AVX2) || !PROCESSOR_HAS(FMA)) return RANK_NONE;
     if (!PROCESSOR_HAS(AVX512F) || !PROCESSOR_HAS(AVX512BW) || !PROCESSOR_HAS(AVX512DQ) ||
         !PROCESSOR_HAS(AVX512VL))

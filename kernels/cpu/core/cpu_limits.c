@@ -10,17 +10,17 @@
 #endif
 
 enum {
-    CHAINS = 12, /* of multiply-adds that wait for nothing but themselves: enough for two a cycle */
-    ROUNDS = 1 << 20, /* of each chain */
+    CHAINS = 12,      /* independent chains of multiply-adds: enough for two in each cycle */
+    ROUNDS = 1 << 20, /* multiply-adds of each chain */
     REPEATS = 5,
     LANES_SUMMED = 4 * CPU_VECTOR_LANES,
 };
 static const uint64_t READ_BYTES_MIN = UINT64_C(64) << 20, READ_BYTES_MAX = UINT64_C(256) << 20;
 
-/* Each answers how many operations a round of it is, so that nothing is left out as useless. */
+/* Returns the number of operations in a round, so that the compiler removes no work. */
 typedef double Multiply(float factor, float *to);
 
-/* Without the instruction: a product and a sum. */
+/* A product and a sum, for levels without the fused instruction. */
 static double multiply_portable(float factor, float *to) {
     typedef float Lanes __attribute__((vector_size(16)));
     Lanes sums[CHAINS] = {0};
@@ -77,7 +77,7 @@ typedef struct Probe {
     Multiply *multiply;
     void (*sum_up)(const float *from, uint64_t count, float *to);
     float *memory;
-    double operations[CPU_THREADS_MAX]; /* of a round, as the parts said */
+    double operations[CPU_THREADS_MAX]; /* operations in a round, by part */
     float results[CPU_THREADS_MAX][CPU_VECTOR_LANES];
 } Probe;
 
@@ -133,7 +133,7 @@ static Error *measure_reads(CpuDevice *device, Probe *probe, CpuLimits *out) {
     double ns = 1;
     TRY(memory_map(bytes, &memory));
     probe->memory = memory;
-    /* pages that were never written are one page of zeros */
+    /* written first, since all pages that were never written are one page of zeros */
     Error *error = cpu_for_each(device, out->threads, units, 1, write_units, probe);
     if (!error) error = time_task(device, out->threads, units, read_units, probe, &ns);
     memory_unmap(memory, bytes);

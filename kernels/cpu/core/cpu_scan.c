@@ -39,7 +39,7 @@ static Error *read_alone(int64_t parts, CpuScanPart *code, void *context) {
     return NULL;
 }
 
-/* The scan that is under way, or a new one; NULL: there is no room. */
+/* Finds the scan that is under way, or begins one. NULL: there is no room. */
 static Scan *find_scan(const void *weights, int64_t parts, CpuScanPart *code) {
     Scan *unused = NULL;
     for (Scan *scan = scans; scan < scans + SCANS_MAX; scan++) {

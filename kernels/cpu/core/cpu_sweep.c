@@ -5,10 +5,10 @@ enum {
     CLASS_BITS = 6,
 };
 
-/* The last reading of weights whose addresses fall into a class. */
+/* The last reading of weights whose address falls into this class. */
 typedef struct Reading {
     const void *weights;
-    uint64_t end; /* bytes that the thread had read behind it */
+    uint64_t end; /* bytes that the thread had read up to the end of that reading */
     bool backwards;
 } Reading;
 

@@ -50,8 +50,8 @@ typedef struct CpuJob {
     uint64_t units_per_turn; /* about so many, between two looks at the stop */
     uint32_t pieces;
     KernelStopScope scope; /* the launching thread's */
-    bool is_shared;        /* a piece for each participant, whose number is the piece's */
-    Error *error;          /* of the first piece that failed; guarded by failures */
+    bool is_shared;        /* true: each participant runs the piece of its own number */
+    Error *error;          /* the error of the first piece that failed; guarded by failures */
     uint32_t failed;
 } CpuJob;
 
@@ -92,7 +92,7 @@ static bool spin(uint32_t i) {
     return true;
 }
 
-/* Of several failures the first piece's counts. */
+/* Keeps the error of the piece with the lowest number. */
 static void take_error(CpuJob *job, uint32_t piece, Error *error) {
     if (!error) return;
     (void)pthread_mutex_lock(&failures);
@@ -214,7 +214,7 @@ void cpu_workers_release(CpuWorkers *workers) {
     memory_free(workers);
 }
 
-/* When the system gives no thread the launching one does more pieces. */
+/* Starts workers. When the system gives no thread, the launching one runs more pieces. */
 static void start_workers(CpuWorkers *workers, uint32_t count) {
     while (workers->started < count &&
            thread_start(&workers->threads[workers->started], "kernels", worker_main, workers))
@@ -230,7 +230,7 @@ static void wait_until_done(CpuWorkers *workers, uint32_t pieces) {
     atomic_store(&workers->waiting, 0);
 }
 
-/* threads: the launching one among them, at least 2. */
+/* threads: at least 2, with the launching thread. */
 static Error *run_with_workers(CpuWorkers *workers, const CpuJob *job, uint32_t threads) {
     if (workers->started < threads - 1) start_workers(workers, threads - 1);
     workers->job = *job;
@@ -260,7 +260,7 @@ bool cpu_is_even(const CpuDevice *device, uint32_t threads, uint64_t units) {
     return (units + parts - 1) / parts * parts <= units + units / 8;
 }
 
-/* In up to so many pieces for each of the threads. */
+/* Cuts the job to at most so many pieces for each thread. */
 static Error *run_job(CpuDevice *device, CpuJob *job, uint32_t threads, uint64_t units_per_part_min,
     uint32_t pieces_per_thread) {
     if (job->units == 0) return NULL;

@@ -17,7 +17,7 @@ typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;
 
-/* A GRU that resets its state first reads R in two pieces. */
+/* True for W, and for R unless a GRU resets its state first: then it reads R in two pieces. */
 static bool is_recurrent_weight(const PackRequest *request) {
     const OperatorId id = operator_lower_of(request->operator_info->id);
     if (id != OPERATOR_LSTM && id != OPERATOR_GRU && id != OPERATOR_RNN) return false;

@@ -20,12 +20,13 @@ typedef struct DnnlMove {
 typedef struct DnnlPlan {
     CpuDevice *device;
     dnnl_primitive_t primitives[DNNL_KINDS_MAX];
-    dnnl_memory_desc_t forms[DNNL_KINDS_MAX][DNNL_OPERANDS_MAX]; /* of a band's operands */
+    dnnl_memory_desc_t forms[DNNL_KINDS_MAX][DNNL_OPERANDS_MAX]; /* forms of a band's operands */
     dnnl_memory_desc_t plain[DNNL_OPERANDS_MAX];
-    bool moves[DNNL_OPERANDS_MAX];          /* whether the primitives want that operand otherwise */
-    DnnlMove operands[DNNL_OPERANDS_MAX];   /* plain to wanted; the result's: back */
-    DnnlMove residual;                      /* plain to the wanted result */
-    uint64_t offsets[DNNL_OPERANDS_MAX];    /* in the workspace, of moved operands */
+    /* whether the primitives need the operand in another form */
+    bool moves[DNNL_OPERANDS_MAX];
+    DnnlMove operands[DNNL_OPERANDS_MAX];   /* from plain to that form; the result's: back */
+    DnnlMove residual;                      /* from plain to the result's form */
+    uint64_t offsets[DNNL_OPERANDS_MAX];    /* in the workspace, for moved operands */
     uint64_t scratch_offset, scratch_bytes; /* scratch_bytes for each thread */
     DnnlBand bands[DNNL_BANDS_MAX];
     uint32_t band_count;
@@ -201,7 +202,8 @@ static Error *move(
     return execute(what->reorder, arguments, 2);
 }
 
-/* Operands to where the primitives find them; the residual to where the result will be. */
+/* Moves operands to the addresses that the primitives read, and the residual to the result's
+ * address. */
 static Error *prepare(
     const DnnlPlan *plan, const Launch *launch, char *addresses[DNNL_OPERANDS_MAX]) {
     char *workspace = cpu_workspace(launch);
@@ -275,7 +277,7 @@ static bool is_strided(const dnnl_memory_desc_t *form) {
     return form->format_kind == dnnl_blocked && form->format_desc.blocking.inner_nblks == 0;
 }
 
-/* A copy's dimensions are to come in the order of the written form. */
+/* A copy's dimensions must be in the order of the written form. */
 static void copy_of(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, CpuCopy *out) {
     int64_t dims[DNNL_MAX_NDIMS], from_steps[DNNL_MAX_NDIMS], to_steps[DNNL_MAX_NDIMS];
     const int64_t *given = to->format_desc.blocking.strides;
@@ -312,7 +314,7 @@ static uint64_t align(uint64_t bytes) {
     return (bytes + DEVICE_ALIGNMENT - 1) & ~(uint64_t)(DEVICE_ALIGNMENT - 1);
 }
 
-/* Operands that oneDNN wants in another form, and where they go in the workspace. */
+/* Adds the operands that oneDNN needs in another form, and their places in the workspace. */
 static Error *add_moves(DnnlPlan *plan, const dnnl_memory_desc_t *forms, uint64_t *inout_bytes) {
     for (uint32_t i = 0; i < DNNL_OPERANDS_MAX; i++) {
         const dnnl_memory_desc_t *plain = &plan->plain[i], *wanted = &forms[i];

@@ -10,7 +10,7 @@
 #include "kernels/arguments/window.h"
 
 typedef struct ConvProblem {
-    int rank; /* of the tensors: 3 … 5 */
+    int rank; /* rank of the tensors: 3 … 5 */
     dnnl_dims_t source, weights, result, stride, dilation, pad_begin, pad_end;
     bool grouped, has_bias;
     dnnl_memory_desc_t source_form, weights_form, result_form; /* ndims 0: oneDNN chooses */
@@ -41,8 +41,7 @@ static Error *describe(const ConvProblem *problem, const_dnnl_primitive_attr_t a
     return cpu_dnnl_describe(&description, attributes, out);
 }
 
-/* Weights [O, I / groups, …] as oneDNN sees them: [groups, O / groups, I / groups, …] where there
- * are groups. */
+/* Weights [O, I / groups, …] in oneDNN's form: with groups [groups, O / groups, I / groups, …]. */
 static void set_weights(ConvProblem *problem, const Shape *weights, int64_t groups) {
     problem->grouped = groups > 1;
     int64_t *to = problem->weights;
@@ -53,21 +52,21 @@ static void set_weights(ConvProblem *problem, const Shape *weights, int64_t grou
 
 static bool is_taken(const CpuRules *rules, const Attributes *attributes, const Shape *weights) {
     const int64_t groups = attributes_int(attributes, "group");
-    /* one dimension: steps of 2 corrupted the heap */
+    /* not one dimension: steps of 2 corrupted the heap */
     if (weights->rank < 4 || weights->rank > 5 || groups < 1) return false;
     if (shape_count_unchecked(weights) == 0 || weights->dims[0] % groups != 0) return false;
-    /* 1 × 1 is our own matrix product over the image as it lies: on one thread within 10 % of
-     * oneDNN's, on two ahead by half where oneDNN cannot be cut into bands (1024 > 256 at 14 × 14,
-     * 512 > 1000 at 13 × 13) */
+    /* 1 × 1 is a product over the image in its own order, by our own kernel: on one thread within
+     * 10 % of oneDNN's time, on two faster by half where oneDNN cannot be cut into bands (1024 >
+     * 256 at 14 × 14, 512 > 1000 at 13 × 13) */
     if (shape_product(weights, 2, weights->rank) < cpu_rule(rules, CPU_RULE_DNNL_CONV_TAPS_MIN))
         return false;
-    /* one channel a group: our own kernel is faster */
+    /* for groups of one channel, our own kernel is faster */
     return groups == 1 ||
            weights->dims[1] >= cpu_rule(rules, CPU_RULE_DNNL_CONV_GROUP_CHANNELS_MIN);
 }
 
-/* Output pixels a dimension of the image that weights are packed for. oneDNN's choice of blocks
- * follows the image, and in the usual networks images shrink as channels grow. */
+/* Output pixels in each dimension of the image for which weights are packed. oneDNN's choice of
+ * blocks depends on the image, and in usual networks images shrink as channels grow. */
 static int64_t canonical_pixels(const CpuRules *rules, const Shape *weights, int64_t groups) {
     int64_t channels = weights->dims[1] * groups;
     if (weights->dims[0] > channels) channels = weights->dims[0];
@@ -76,7 +75,7 @@ static int64_t canonical_pixels(const CpuRules *rules, const Shape *weights, int
     return channels >= cpu_rule(rules, CPU_RULE_DNNL_CONV_PIXELS_28) ? 28 : 56;
 }
 
-/* The canonical image, nothing padded. */
+/* The problem with the canonical image and without padding. */
 static bool canonical_problem(const CpuRules *rules, const Attributes *attributes,
     const Shape *weights, ConvProblem *problem) {
     int64_t groups = attributes_int(attributes, "group");
@@ -106,7 +105,7 @@ static bool canonical_problem(const CpuRules *rules, const Attributes *attribute
     return true;
 }
 
-/* False where oneDNN wants them plain or has nothing good. */
+/* *out_packs false: oneDNN needs the weights plain, or has no good kernel. */
 static Error *packed_form(CpuDevice *device, const Attributes *attributes, const Shape *weights,
     bool *out_packs, dnnl_memory_desc_t *out_form) {
     ConvProblem problem;
@@ -189,7 +188,7 @@ Error *cpu_dnnl_conv_form(CpuDevice *device, const Attributes *attributes, const
     return NULL;
 }
 
-/* Where oneDNN keeps an element: blocks within blocks, the innermost last. */
+/* The offset of an element in oneDNN's form: blocks within blocks, the innermost last. */
 static int64_t offset_in(const dnnl_memory_desc_t *form, dnnl_dims_t position) {
     const dnnl_blocking_desc_t *blocks = &form->format_desc.blocking;
     int64_t offset = form->offset0, step = 1;
@@ -215,7 +214,7 @@ void cpu_dnnl_conv_unpack(const dnnl_memory_desc_t *form, const float *packed, f
     }
 }
 
-/* Of one image. */
+/* Reads the problem of one image. */
 static Error *conv_problem(const PlanRequest *request, ConvProblem *out) {
     Window window;
     const Shape *source = &request->inputs[0].shape;
@@ -242,8 +241,8 @@ static double multiply_adds(const ConvProblem *problem) {
     return product;
 }
 
-/* Rows of one image in the whole image's form. oneDNN compares the step from image to image, too:
- * there is no other image, but it must be that of a compact one. */
+/* The form of some rows of one image. oneDNN compares the step between images, too. There is no
+ * second image, but the step must be that of a compact one. */
 static dnnl_memory_desc_t band_form(
     int rank, const dnnl_dims_t dims, const dnnl_memory_desc_t *image) {
     dnnl_memory_desc_t made = {0};
@@ -255,8 +254,8 @@ static dnnl_memory_desc_t band_form(
     return made;
 }
 
-/* The part of the problem that computes output rows [begin, end); false where it would read
- * nothing. */
+/* The part of the problem that computes output rows [begin, end). False: the part would read no
+ * rows. */
 static bool cut_rows(const ConvProblem *whole, const dnnl_memory_desc_t *source,
     const dnnl_memory_desc_t *result, int64_t begin, int64_t end, ConvProblem *out,
     DnnlBand *out_band) {
@@ -289,8 +288,8 @@ static bool is_strided(const dnnl_memory_desc_t *form) {
     return form->format_kind == dnnl_blocked && form->format_desc.blocking.inner_nblks == 0;
 }
 
-/* Rows of the image in that many bands, each with the whole image's forms. False, with the problem
- * as it was, where that cannot be. */
+/* Cuts the rows of the image into that many bands, each with the whole image's forms. False:
+ * impossible; the problem is unchanged. */
 static Error *cut_into(const ConvProblem *whole, const_dnnl_primitive_attr_t attributes,
     uint32_t band_count, DnnlProblem *inout, bool *out_cut) {
     const dnnl_memory_desc_t *source = &inout->wanted[DNNL_OPERAND_SOURCE];
@@ -330,7 +329,7 @@ static Error *cut_image(const ConvProblem *whole, CpuDevice *device,
     if (whole->rank != 4 || !is_strided(&inout->wanted[DNNL_OPERAND_SOURCE]) ||
         !is_strided(&inout->wanted[DNNL_OPERAND_RESULT]))
         return NULL;
-    /* for bands of a few rows oneDNN may want weights in another form than the given one */
+    /* for bands of a few rows, oneDNN may need weights in another form than the given one */
     for (uint32_t count =
              cpu_dnnl_band_count(&device->rules, multiply_adds(whole), whole->result[2]);
          count > 1 && !is_cut; count /= 2)
@@ -338,14 +337,14 @@ static Error *cut_image(const ConvProblem *whole, CpuDevice *device,
     return NULL;
 }
 
-/* The form of several images, one behind the other. */
+/* The form of several images, one after the other. */
 static dnnl_memory_desc_t of_images(const dnnl_memory_desc_t *one, int64_t count) {
     dnnl_memory_desc_t made = *one;
     made.dims[0] = made.padded_dims[0] = count;
     return made;
 }
 
-/* Everything about the whole operands, after the image's primitive was described. */
+/* Sets the facts about the whole operands, after the description of the image's primitive. */
 static void set_operands(const PlanRequest *request, const ConvProblem *problem,
     const dnnl_memory_desc_t *given_weights, DnnlProblem *common) {
     const_dnnl_primitive_desc_t description = common->kinds[0];
@@ -377,12 +376,12 @@ static Error *plan_with(Device *device, const PlanRequest *request, const ConvPr
     DnnlProblem common = {.name = "cpu.dnnl_conv", .adds_residual = plan_request_has(request, 3)};
     CpuDevice *cpu = cpu_device(device);
     TRY(describe(problem, attributes, &common.kinds[0]));
-    /* packed weights may be in a form that oneDNN does not take for this image: our own kernel
+    /* packed weights may be in a form that oneDNN does not accept for this image: our own kernel
      * unpacks them */
     if (!common.kinds[0]) return cpu_decline(out);
     set_operands(request, problem, given_weights, &common);
     Error *error = cut_image(problem, cpu, attributes, &common);
-    /* our own kernel can be stopped, and unpacks the weights */
+    /* our own kernel can be stopped, and it unpacks the weights */
     const bool is_long = cpu_dnnl_is_long(&cpu->rules, multiply_adds(problem), common.band_count);
     if (error || is_long) {
         cpu_dnnl_problem_deinit(&common);

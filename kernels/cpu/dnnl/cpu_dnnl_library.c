@@ -7,7 +7,7 @@
 
 #include "base/shared_library.h"
 
-enum { BUILD_CHARACTERS = 16 }; /* of a build, for people */
+enum { BUILD_CHARACTERS = 16 }; /* length of a build id shown to people */
 
 static const SharedLibraryFunction functions[] = {
 #define DNNL_FUNCTION(name) {"dnnl_" #name, offsetof(DnnlLibrary, name)},
@@ -21,7 +21,7 @@ DnnlLibrary dnnl;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
 static bool is_open, was_read;
 static dnnl_engine_t engine;
-static char build[SHARED_LIBRARY_BUILD_SIZE]; /* empty: the file does not tell */
+static char build[SHARED_LIBRARY_BUILD_SIZE]; /* empty: the file has no build id */
 
 /* The file that the linker found when this was built; elsewhere the loader's choice. */
 static const char *file_name(void) {
@@ -32,7 +32,7 @@ static const char *file_name(void) {
 static void read_build(char out[SHARED_LIBRARY_BUILD_SIZE]) {
     out[0] = 0;
     if (strchr(file_name(), '/'))
-        error_free(shared_library_read_build(file_name(), out)); /* then it is loaded and asked */
+        error_free(shared_library_read_build(file_name(), out)); /* or by oneDNN, once loaded */
 }
 
 static Error *open_locked(void) {

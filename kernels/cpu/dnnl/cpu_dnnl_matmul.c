@@ -10,7 +10,7 @@
 
 enum {
     DEPTH_MULTIPLE = 16, /* of BA16a64b */
-    PANEL_COLUMNS = 64,  /* likewise; our last panel may be narrower, oneDNN's may not */
+    PANEL_COLUMNS = 64,  /* the same; our last panel may be narrower, oneDNN's may not */
 };
 
 typedef struct MatmulProblem {
@@ -65,7 +65,7 @@ static bool product_of(const CpuRules *rules, const PlanRequest *request, Produc
            product.columns >= cpu_rule(rules, CPU_RULE_DNNL_MATMUL_COLUMNS_MIN);
 }
 
-/* [batch, rows, columns], or a matrix where the batch is 1; transposed: as it lies in memory. */
+/* [batch, rows, columns], or a matrix for a batch of 1. transposed: the order in memory. */
 static dnnl_memory_desc_t form_of(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
     dnnl_memory_desc_t made = {0};
     const dnnl_dims_t dims = {batch, rows, columns};
@@ -75,7 +75,7 @@ static dnnl_memory_desc_t form_of(int64_t batch, int64_t rows, int64_t columns, 
     return made;
 }
 
-/* A bias along the columns; others are left to our own kernel. */
+/* Accepts a bias along the columns; our own kernel takes other ones. */
 static bool bias_of(const PlanRequest *request, const Product *product, MatmulProblem *problem) {
     problem->has_bias = plan_request_has(request, 2);
     if (!problem->has_bias) return true;
@@ -116,11 +116,10 @@ static bool weights_of(
     return dnnl.memory_desc_init_by_tag(out, 2, dims, dnnl_f32, dnnl_BA16a64b) == dnnl_success;
 }
 
-/* The problem over matrices or rows [begin, end): whichever there are several of. */
+/* The problem over matrices or rows [begin, end) of the outermost dimension with several. */
 static void cut(const Product *product, const MatmulProblem *whole, int64_t begin, int64_t end,
     MatmulProblem *out, DnnlBand *out_band) {
-    const int at =
-        0; /* the outermost dimension is the batch, or the rows where there is no batch */
+    const int at = 0; /* the outermost dimension is the batch, or the rows without a batch */
     *out = *whole;
     out->source.dims[at] = out->source.padded_dims[at] = end - begin;
     out->result.dims[at] = out->result.padded_dims[at] = end - begin;
@@ -140,7 +139,7 @@ static double multiply_adds(const Product *product) {
            (double)product->columns;
 }
 
-/* At most two kinds: bands differ by one row or matrix. */
+/* Bands have at most two sizes, which differ by one row or matrix. */
 static Error *describe_bands(const Product *product, const MatmulProblem *whole, CpuDevice *device,
     const_dnnl_primitive_attr_t attributes, DnnlProblem *common) {
     const int64_t units = product->batch == 1 ? product->rows : product->batch;
@@ -189,8 +188,8 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     DnnlEpilogue epilogue = {.adds_residual = plan_request_has(request, 3)};
     dnnl_primitive_attr_t attributes;
     Product product;
-    /* below AVX-512 it has nothing that reads panels, and our own kernel gives the same bits packed
-     * or plain */
+    /* below AVX-512 oneDNN has no kernel that reads panels, and our own kernel gives the same bits
+     * for packed and plain weights */
     if (cpu->portable_only || cpu->level < CPU_LEVEL_AVX512 ||
         request->inputs[1].dtype != DTYPE_FLOAT32 || !product_of(&cpu->rules, request, &product))
         return cpu_decline(out);

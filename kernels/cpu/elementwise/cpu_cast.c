@@ -1,6 +1,6 @@
-/* Cast and CastLike from and to the types that elementwise programs do not know: the packed ones
- * and FLOAT8E8M0. Runs of elements are widened to a type that the loops have, go through the loops
- * of a plain cast, and are narrowed. */
+/* Cast and CastLike from and to the types that elementwise programs lack: packed types and
+ * FLOAT8E8M0. Runs of elements are widened to a type that the loops have, go through the loops of a
+ * plain cast, and are narrowed. */
 #include <string.h>
 
 #include "kernels/cpu/elementwise/cpu_pointwise.h"
@@ -10,7 +10,7 @@
 
 enum {
     LOOPS_MAX = 4,
-    WIDE_SIZE = 8, /* of the widest element */
+    WIDE_SIZE = 8, /* bytes of the widest element */
     RUNS_PER_PART = 16,
 };
 
@@ -118,7 +118,7 @@ static Error *launch_cast(const Plan *plan, const Launch *launch, const Shape *o
         (state->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN, RUNS_PER_PART, cast_runs, &run);
 }
 
-/* The loops of a plain cast, one behind the other. False: there are none. */
+/* Finds the loops of a plain cast, which run one after the other. *out false: there are none. */
 static Error *find_loops(CpuLevel level, const PlanRequest *request, State *state, bool *out) {
     const DType from = loops_from(state->from), to = loops_to(state->to);
     OWN(CpuPointwise, program) = NULL;

@@ -1,5 +1,5 @@
-/* Movement of packed elements: each is unpacked to a byte of its own, the kernel for bytes moves
- * those, and the result is packed again. */
+/* Movement of packed elements: unpacks each element to a byte, moves the bytes by their kernel, and
+ * packs the result. */
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "kernels/cpu/elementwise/cpu_small.h"
@@ -59,7 +59,7 @@ static Error *each_run(const Plan *plan, const Launch *launch, const Operand *op
         (operand->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN, RUNS_PER_PART, task, &run);
 }
 
-/* Where the inner kernel finds an operand. */
+/* The address of an operand for the inner kernel. */
 static uint64_t inner_address(const Launch *launch, const Operand *operand, uint64_t address) {
     return operand->bits == 0 || address == 0 ? address : launch->workspace + operand->offset;
 }
@@ -159,7 +159,7 @@ const Kernel cpu_packed[] = {
     PACKED_ROW(CONCAT),
     PACKED_ROW(SPLIT),
     PACKED_ROW(GATHER),
-    /* by the shape's type, which leads */
+    /* its row is chosen by the shape's type, the first input's */
     {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_packed, "cpu.packed_movement", KERNEL_PORTABLE},
     KERNELS_END,
 };

@@ -18,7 +18,7 @@ typedef enum WalkKind {
     WALK_LINEAR, /* every operand is contiguous or one element */
     WALK_ROWS,   /* blocks end with the innermost dimension */
     WALK_FLAT,   /* the innermost dimension is short: blocks span rows */
-    WALK_TILED,  /* the same, and of whole rows, which every broadcast operand repeats */
+    WALK_TILED,  /* the same, with blocks of whole rows, which every broadcast operand repeats */
 } WalkKind;
 
 typedef enum InputKind {
@@ -31,19 +31,19 @@ typedef enum InputKind {
 typedef struct Input {
     InputKind kind;
     uint32_t size;            /* of an element */
-    uint32_t expanded_offset; /* WALK_FLAT and WALK_TILED: where in the scratch its block goes */
+    uint32_t expanded_offset; /* WALK_FLAT and WALK_TILED: the block's place in the scratch */
     int64_t strides[SHAPE_RANK_MAX];
 } Input;
 
 typedef struct Operand {
     CpuSourceKind kind;
-    uint32_t index; /* of the input, of the slot, of the constant */
+    uint32_t index; /* of the input, of the slot, or of the constant */
 } Operand;
 
 typedef struct Step {
     CpuLoop *loop;
     uint32_t operand_count;
-    uint32_t slot; /* of the result; the last step's goes to the output */
+    uint32_t slot; /* of the result; the last step writes to the output */
     Operand operands[CPU_LOOP_OPERANDS_MAX];
     CpuParameters parameters;
 } Step;
@@ -65,7 +65,7 @@ typedef struct Run {
     const Launch *launch;
 } Run;
 
-/* One block of n elements through all steps. */
+/* Runs one block of n elements through all steps. */
 static void run_block(
     const State *state, const CpuOperand *inputs, uint8_t *scratch, uint8_t *out, int64_t n) {
     CpuOperand slots[SLOTS_MAX];
@@ -109,7 +109,7 @@ static void run_linear(const Run *run, int64_t begin, int64_t end) {
     }
 }
 
-/* One loop over everything: no blocks, no scratch. */
+/* Runs one loop over all elements, without blocks and scratch. */
 static void run_single(const Run *run, int64_t begin, int64_t end) {
     const State *state = run->state;
     const Step *step = state->steps;
@@ -139,7 +139,7 @@ static int64_t row_offset(const State *state, const Input *input, uint64_t row) 
     return offset;
 }
 
-/* Where the walk over rows stands: the outer coordinates, and each input's element. */
+/* The position of the walk over rows: the outer coordinates, and each input's element. */
 typedef struct RowWalk {
     int64_t coordinates[SHAPE_RANK_MAX];
     int64_t offsets[PLAN_INPUTS_MAX];
@@ -274,7 +274,7 @@ static Error *launch_pointwise(const Plan *plan, const Launch *launch, const Sha
         state->units_per_part_min, run_units, &run);
 }
 
-/* Which steps the last one needs, and which step uses each one last. */
+/* Finds the steps that the last one needs, and for each the last step that uses it. */
 static void find_uses(const CpuPointwise *program, bool *needed, uint32_t *last_use) {
     uint32_t last = program->step_count - 1;
     needed[last] = true;
@@ -296,8 +296,8 @@ uint32_t cpu_pointwise_place(const CpuPointwise *program, bool *out_needed, uint
     find_uses(program, out_needed, last_use);
     for (uint32_t i = 0; i < program->step_count; i++) {
         if (!out_needed[i]) continue;
-        /* a slot of its own before the operands' are freed: loops work in place only between equal
-         * element sizes */
+        /* the result gets its slot before the operands' slots are freed, since loops work in place
+         * only between equal element sizes */
         uint32_t slot = 0;
         while (taken[slot]) slot++;
         out_slots[i] = slot;
@@ -342,7 +342,7 @@ static void place_inputs(const PlanRequest *request, State *state) {
     for (uint32_t k = 0; k < state->input_count; k++)
         if (state->inputs[k].kind != INPUT_UNUSED)
             shape_broadcast_strides(&request->inputs[k].shape, shape, strides[k]);
-    /* the output too, so that dimensions which no input has apart stay in its order */
+    /* the output is included, so that dimensions which all inputs share keep its order */
     shape_strides(shape, strides[state->input_count]);
     cpu_broadcast_collapse(shape, state->input_count + 1, strides, &state->shape);
     for (uint32_t k = 0; k < state->input_count; k++) {

@@ -8,7 +8,7 @@
 typedef struct Lowering {
     OperatorId operator_id;
     CpuLoopId loop;
-    uint32_t parameters; /* how many attributes become alpha and beta */
+    uint32_t parameters; /* number of attributes that become alpha and beta */
 } Lowering;
 
 /* Operators that are one loop over their operands in order. */
@@ -55,7 +55,7 @@ static CpuSource add_loop(CpuPointwise *program, const CpuPointwiseStep *what,
     return result;
 }
 
-/* The loop of the first operand's element type, or of `by`. */
+/* Appends the loop of the first operand's element type, or of `by`. */
 static CpuSource add_step(
     CpuPointwise *program, CpuLoopId id, DType by, const CpuSource *operands, DType result) {
     CpuLoop *loop = cpu_loop_find(program->level, id, by);
@@ -83,8 +83,8 @@ static CpuSource add_direct_cast(CpuPointwise *program, CpuSource from, DType to
     return add_loop(program, &step, &from, 1);
 }
 
-/* Through float32 from the small floats, and through float64 to them, so that each value is rounded
- * once. */
+/* Casts from small floats through float32, and to them through float64, so that each value is
+ * rounded once. */
 static CpuSource add_cast(CpuPointwise *program, CpuSource from, DType to, bool saturate) {
     if (from.dtype == to && to != DTYPE_BOOL)
         return add_step(program, CPU_LOOP_COPY, to, &from, to);
@@ -120,7 +120,7 @@ CpuSource cpu_pointwise_add_constant(CpuPointwise *program, DType dtype, double 
     return source;
 }
 
-/* Max, Min, Sum, Mean: from left to right. */
+/* Max, Min, Sum, Mean: combines the operands from left to right. */
 static CpuSource add_variadic(CpuPointwise *program, CpuLoopId id, const CpuSource *operands,
     uint32_t operand_count, DType result) {
     CpuSource total = operands[0];
@@ -156,7 +156,8 @@ static CpuSource add_clip(
     return add_step(program, CPU_LOOP_CLIP, result, all, result);
 }
 
-/* The bias and the limit are of the element type, but real numbers where that is an integer. */
+/* bias and limit are real numbers if the element type is an integer; otherwise they have the
+ * element type. */
 static CpuSource add_shrink(
     CpuPointwise *program, const Attributes *attributes, CpuSource operand, DType result) {
     double bias = attributes_float(attributes, "bias"),

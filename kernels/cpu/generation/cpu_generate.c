@@ -15,7 +15,7 @@ static uint32_t element_size(const PlanRequest *request) {
     return dtype_bits(request->outputs[0].dtype) / 8;
 }
 
-/* One element, repeated. */
+/* An element to repeat. */
 typedef struct FillState {
     uint8_t value[8];
     CpuCopy copy;
@@ -40,7 +40,7 @@ static Error *plan_constant_of_shape(Device *device, const PlanRequest *request,
     return NULL;
 }
 
-/* Numbers known when the plan is made: a shape, a count. */
+/* Numbers that are known when the plan is made, such as a shape or a count. */
 typedef struct NumbersState {
     uint32_t count;
     int64_t numbers[SHAPE_RANK_MAX];
@@ -179,7 +179,7 @@ static int64_t load_index(const char *from, DType dtype, int64_t at) {
     }
 }
 
-/* An index outside [-depth, depth) turns nothing on, as ONNX says. */
+/* An index outside [-depth, depth) sets no element, by ONNX's text. */
 static Error *run_one_hot(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const OneHotRun *run = context;
     const OneHotState *state = run->state;
@@ -230,7 +230,7 @@ static Error *plan_one_hot(Device *device, const PlanRequest *request, Plan **ou
     return NULL;
 }
 
-/* Ones along a diagonal. */
+/* Ones along a diagonal, zeros elsewhere. */
 typedef struct EyeState {
     int64_t rows, columns, k;
     uint32_t size;
@@ -247,7 +247,7 @@ static Error *launch_eye(const Plan *plan, const Launch *launch, const Shape *ou
         TRY(kernel_stop_check());
         memset(to + done, 0, bytes - done < CLEARED_BYTES ? bytes - done : CLEARED_BYTES);
     }
-    /* the first row that the diagonal meets, and its column there */
+    /* the first row that the diagonal crosses, and the column there */
     int64_t row = state->k >= 0 ? 0 : state->k < -state->rows ? state->rows : -state->k;
     int64_t column = state->k > 0 ? state->k : 0;
     for (; row < state->rows && column < state->columns; row++, column++) {
@@ -266,7 +266,7 @@ static Error *plan_eye(Device *device, const PlanRequest *request, Plan **out) {
     state->k = attributes_int(request->attributes, "k");
     state->size = element_size(request);
     (void)dtype_scalar_write(
-        request->outputs[0].dtype, 1, state->one); /* the rule's types have it */
+        request->outputs[0].dtype, 1, state->one); /* every type of the rule can hold 1 */
     (*out)->launch = launch_eye;
     return NULL;
 }

@@ -12,14 +12,15 @@ typedef struct MultinomialState {
     int64_t rows, classes, samples;
     DType dtype, out_dtype;
     bool seeded;
-    uint64_t key; /* when seeded */
+    uint64_t key; /* if seeded */
 } MultinomialState;
 
 typedef struct Run {
     const MultinomialState *state;
     const char *logits;
     char *samples;
-    double *sums; /* [rows, classes]: of e^(logit - the row's largest), up to and with each class */
+    /* [rows, classes]: sums of e^(logit - the row's largest) up to and including each class */
+    double *sums;
     uint64_t key, counter;
 } Run;
 
@@ -30,7 +31,7 @@ static double logit_at(const Run *run, int64_t index) {
     return value;
 }
 
-/* False when the row has no distribution: a logit that is no number, or all of them -inf. */
+/* False when the row has no distribution: a logit is NaN, or all of them are -inf. */
 static bool sum_row(const Run *run, int64_t row) {
     const int64_t classes = run->state->classes;
     double *sums = run->sums + row * classes, most = -INFINITY, sum = 0;
@@ -48,7 +49,7 @@ static bool sum_row(const Run *run, int64_t row) {
     return true;
 }
 
-/* The first class whose sum is beyond the number. The last one's sum is the whole. */
+/* The first class whose sum exceeds the number. The last class has the whole sum. */
 static int64_t class_of(const double *sums, int64_t classes, double number) {
     int64_t low = 0, high = classes - 1;
     while (low < high) {

@@ -11,7 +11,7 @@ enum { ELEMENTS_PER_PART = 2048 };
 typedef struct State {
     bool normal, seeded;
     double offset, scale;
-    uint64_t key; /* when seeded */
+    uint64_t key; /* if seeded */
     uint64_t count;
     DType dtype;
 } State;
@@ -68,7 +68,7 @@ static Error *plan_random(Device *device, const PlanRequest *request, Plan **out
     return NULL;
 }
 
-/* Without inputs, the rows' element types are the output's. */
+/* The operators have no inputs, so a row's element types are the output's. */
 const Kernel cpu_random[] = {
     {OPERATOR_RANDOM_UNIFORM, DTYPES_FLOAT, plan_random, "cpu.random", KERNEL_PORTABLE},
     {OPERATOR_RANDOM_NORMAL, DTYPES_FLOAT, plan_random, "cpu.random", KERNEL_PORTABLE},

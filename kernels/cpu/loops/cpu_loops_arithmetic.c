@@ -5,7 +5,7 @@
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
 
-/* rare: one copy will do */
+/* rare, so it is not inlined */
 static __attribute__((noinline)) double power(double x, double y) { return scalar_pow_f64(x, y); }
 
 #define ELEMENTWISE_NUMBER2(id, function, cost) LOOPS_NUMBER2(function)
@@ -39,7 +39,7 @@ PRELU_UNSIGNED_LOOP(uint64, uint64_t)
     LOOP_BINARY(min_##name, T, T, T, scalar_min_##s(x, y))                                         \
     LOOP_BINARY(prelu_##name, T, T, T, scalar_leaky_relu_##s(x, y))                                \
     LOOP_BINARY(general_pow_##name, T, T, T, scalar_pow_##s(x, y))                                 \
-    /* squares are common; the functor gives them the same bits */                                 \
+    /* squares are frequent; scalar_pow gives them the same bits */                                \
     LOOP_FUNCTION(pow_##name) {                                                                    \
         if (operands[1].step == 0 && operands[0].step == 1 &&                                      \
             *(const T *)operands[1].data == (T)2) {                                                \

@@ -5,7 +5,7 @@
 #include "kernels/scalar/scalar_convert.h"
 #include "kernels/scalar/scalar_float8.h"
 
-/* Integers wrap, so only the target's size counts. */
+/* Integers wrap, so only the size of the target type matters. */
 #define FROM_INTEGER(name, T)                                                                      \
     LOOP_UNARY(name##_to_8, uint8_t, T, , (uint8_t)x)                                              \
     LOOP_UNARY(name##_to_16, uint16_t, T, , (uint16_t)x)                                           \

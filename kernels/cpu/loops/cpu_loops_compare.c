@@ -64,7 +64,7 @@ BIT_LOOPS(64, uint64_t)
     LOOP_BINARY(shift_right_##name, T, T, T, scalar_shift_right_##name(x, y))
 EACH_INTEGER(SHIFT_LOOPS)
 
-/* Elements are moved, not computed with, so their size is all that counts. */
+/* Elements are only copied, so only their size matters. */
 #define COPY_LOOP(name, T) LOOP_UNARY(copy_##name, T, T, , x)
 COPY_LOOP(8, uint8_t)
 COPY_LOOP(16, uint16_t)

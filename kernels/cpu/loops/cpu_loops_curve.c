@@ -6,8 +6,8 @@
 #include "kernels/scalar/scalar_inverse.h"
 #include "kernels/scalar/scalar_trigonometric.h"
 
-/* Blocks go through the fast functor; the rare large arguments (infinities and NaN among them) are
- * found while doing so and done again. The operand is kept aside: out may be its address. */
+/* Blocks go through the fast functor, which also finds the rare large arguments (with infinities
+ * and NaN); these are computed again. The operand is copied first, since out may be its address. */
 #define ANGLE_LOOP(function, name, T, s)                                                           \
     LOOP_FUNCTION(function##_##name) {                                                             \
         T *to = out;                                                                               \

@@ -4,7 +4,7 @@
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
 
-/* bias and limit are one element each, of type R: an integer's are real numbers. */
+/* bias and limit have one element each, of type R: real numbers for integers. */
 #define SHRINK_LOOP(name, T, R, s)                                                                 \
     LOOP_FUNCTION(shrink_##name) {                                                                 \
         T *to = out;                                                                               \

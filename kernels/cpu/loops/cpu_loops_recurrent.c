@@ -1,4 +1,4 @@
-/* The work on a unit of an LSTM in a step, in one pass over memory. */
+/* A step of an LSTM's units in one pass over memory. */
 #include "kernels/cpu/loops/cpu_loops_internal.h"
 #include "kernels/cpu/loops/cpu_loops_table.h"
 #include "kernels/scalar/scalar_hyperbolic.h"

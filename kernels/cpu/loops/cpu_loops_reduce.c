@@ -13,8 +13,8 @@ enum { LANES = 32, REDUCE_BLOCK = 4096, REDUCE_ROWS = 128, REDUCE_COLUMNS = 256 
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors never cross a real call */
 #endif
 
-/* COMBINE(a, b): scalar; VECTOR_COMBINE the same on vectors; MAP(x): element to summand, for both.
- * V holds half of the lanes or less: PARTS of them make up LANES. */
+/* COMBINE(a, b) combines scalars, VECTOR_COMBINE vectors; MAP(x) gives an element's summand, for
+ * both. V has half of the lanes or less: PARTS vectors make up LANES. */
 #define REDUCE_FLOAT(op, name, T, V, VU, PARTS, COMBINE, VECTOR_COMBINE, MAP, START)               \
     static T block_##op##_##name(const void *from, int64_t n) {                                    \
         enum { WIDTH = LANES / PARTS };                                                            \
@@ -134,8 +134,8 @@ REDUCE_F32(min, SMALLER, SMALLER_F32, SAME, __builtin_inf())
 REDUCE_F64(min, SMALLER, SMALLER_F64, SAME, __builtin_inf())
 REDUCE_F64(prod, MULTIPLY, MULTIPLY, SAME, 1)
 
-/* 16-bit floats, and products of float32 (which leave float32's range early): widened by blocks.
- * Each wide block is a row of its own, so a row's order is that of the wide type. */
+/* 16-bit floats, and products of float32 (which soon leave float32's range), are widened block by
+ * block. Each wide block is a row of its own, so a row's order is that of the wide type. */
 #define REDUCE_WIDENED(op, name, T, WIDE, wide, widen)                                             \
     static void rows_##op##_##name(                                                                \
         CpuTotal *totals, const void *x, int64_t count, int64_t length, int64_t row_stride) {      \
@@ -200,7 +200,7 @@ REDUCE_WIDENED(prod, float32, float, double, float64, (double))
         }                                                                                          \
     }
 #define ADD_SQUARE(a, b) ((a) + (b) * (b))
-/* b: widened, with the bits of its sign */
+/* b is widened with its sign */
 #define ADD_MAGNITUDE(a, b) ((a) + ((int64_t)(b) < 0 ? 0 - (b) : (b)))
 #define REDUCE_INTEGERS(name, T, A, WIDE, MAGNITUDES)                                              \
     REDUCE_INTEGER(sum, name, T, A, uint64_t, ADD)                                                 \

@@ -36,7 +36,7 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
 typedef void Linear(
     const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step);
 
-/* As many rows at once as the activation's loop is worth being called for. */
+/* Runs groups of rows, with enough elements for a call of the activation's loop. */
 static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, Linear *linear) {
     float group[GROUP_MAX];
     const int64_t fitting = GROUP_MAX / rows->count, most = fitting > 1 ? fitting : 1;
@@ -55,8 +55,8 @@ static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows,
     }
 }
 
-/* Rows by vectors that the level has: wider ones go through memory with gcc. A row's last vector
- * ends with the row and is computed first, since `to` may be what is read; rows shorter than a
+/* Processes rows by vectors of the level, since gcc moves wider ones through memory. A row's last
+ * vector ends with the row and is computed first, since `to` may be the source. Rows shorter than a
  * vector go to the next narrower one. */
 #define DEFINE_EPILOGUE(name, TARGET, LANES, narrower)                                             \
     typedef float name##Vector __attribute__((vector_size(4 * (LANES))));                          \
@@ -92,7 +92,7 @@ static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows,
         name##_row(&row, row.relu, sums, count, residual, to);                                     \
         if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1); \
     }                                                                                              \
-    /* inlined where it is known whether there is a residual, and a relu */                        \
+    /* inlined for each combination of residual and relu */                                        \
     TARGET CPU_INLINE void name##_each(const Row *row, bool relu, const CpuEpilogueRows *rows,     \
         const float *residual, float *to, int64_t to_step) {                                       \
         const float *sums = rows->sums;                                                            \
@@ -104,7 +104,7 @@ static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows,
             if (residual) residual += step;                                                        \
         }                                                                                          \
     }                                                                                              \
-    /* without the activation, if that is another than relu */                                     \
+    /* without the activation, unless it is relu */                                                \
     TARGET static void name##_linear(                                                              \
         const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step) {    \
         const Row row = row_of(epilogue, rows->bias, 1);                                           \

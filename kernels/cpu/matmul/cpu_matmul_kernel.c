@@ -65,7 +65,7 @@ typedef struct Run {
     bool packed;
     int64_t panels, packed_count;
     int64_t chunks, chunk_rows; /* pieces that the rows are cut into */
-    bool rows_first;            /* all panels of some rows, then of the next ones */
+    bool rows_first;            /* all panels of some rows, then of the next rows */
     bool one_row;               /* over packed panels, which two streams of weights suit */
     CpuSweep sweep;             /* backwards: from the last panel to the first */
 } Run;
@@ -89,8 +89,8 @@ typedef struct Unit {
     int64_t column, columns; /* of C */
     const float *a, *bias, *residual;
     float *c;               /* the batch's matrix */
-    const float *b, *b_end; /* of a panel; NULL of plain B */
-    CpuPanelSteps steps;    /* of b */
+    const float *b, *b_end; /* of a panel; b_end is NULL for plain B */
+    CpuPanelSteps steps;    /* of the panel in b */
 } Unit;
 
 static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *sums) {
@@ -120,13 +120,13 @@ static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *
     }
 }
 
-/* Whether a tile can do it all. */
+/* True when one tile can compute and finish the unit. */
 static bool finishes(const CpuMatmul *matmul, const Unit *unit) {
     return matmul->code.finishes && cpu_epilogue_is_linear(&matmul->epilogue) &&
            (!unit->bias || (matmul->bias_row == 0 && matmul->bias_column == 1));
 }
 
-/* A unit that is gone through by parts of the depth. */
+/* A unit that is computed by parts of the depth. */
 typedef struct Pass {
     const CpuMatmul *matmul;
     const Unit *unit;
@@ -189,7 +189,7 @@ static void run_unit(const CpuMatmul *matmul, const Unit *unit) {
     end_pass(&pass);
 }
 
-/* One row of A and one or two whole panels. */
+/* Computes one row of A with one or two whole panels. */
 static void run_row(const CpuMatmul *matmul, const Unit *unit, bool near) {
     float sums[2 * CPU_MATMUL_PANEL];
     const bool direct = is_direct(matmul);
@@ -253,14 +253,14 @@ static Unit unit_of(const Run *run, int64_t index) {
     return unit;
 }
 
-/* Whether this unit and the next are two whole panels of one row. */
+/* True when this unit and the next are two whole panels of one row. */
 static bool is_pair(const Run *run, int64_t index) {
     const CpuMatmul *matmul = run->matmul;
     return run->one_row && matmul->code.row &&
            (index % run->panels + 2) * CPU_MATMUL_PANEL <= matmul->columns;
 }
 
-/* Unit `first` and, where they are a pair, the next one. */
+/* Computes unit `first` and, if both are a pair, the next one. */
 static void run_pair(const Run *run, int64_t first, bool is_whole) {
     Unit unit = unit_of(run, first);
     if (is_whole) {
@@ -287,12 +287,12 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-/* ---- one row, with those of others ---- */
+/* ---- one row, together with rows of other launches ---- */
 
-/* For smaller weights waiting for the last part costs more than it gains. */
+/* For smaller weights the wait for the last part costs more than the sharing saves. */
 enum { SCAN_BYTES_MIN = 4 << 20 };
 
-/* Weights that come from memory. */
+/* True for weights that are read from memory. */
 static bool is_scanned(const Run *run, const Launch *launch) {
     const CpuMatmul *matmul = run->matmul;
     return run->one_row && launch->threads <= 1 && !run->sweep.near && matmul->batch_count == 1 &&
@@ -308,7 +308,8 @@ static bool alike(Run *const *runs, uint32_t count) {
     return true;
 }
 
-/* A panel for several rows: each part of its depth is read from memory for the first one. */
+/* Multiplies a panel with several rows: the first row reads each part of its depth from memory, the
+ * others from a cache. */
 static void run_rows(Run *const *runs, uint32_t count, int64_t panel) {
     float sums[CPU_SCAN_READERS_MAX][CPU_MATMUL_PANEL];
     Unit units[CPU_SCAN_READERS_MAX];
@@ -323,7 +324,7 @@ static void run_rows(Run *const *runs, uint32_t count, int64_t panel) {
     for (uint32_t i = 0; i < count; i++) end_pass(&passes[i]);
 }
 
-/* Two panels or the last one. */
+/* A part is two panels, or the last one. */
 static void scan_part(void *const *contexts, uint32_t count, int64_t part) {
     Run *runs[CPU_SCAN_READERS_MAX];
     for (uint32_t i = 0; i < count; i++) runs[i] = contexts[i];
@@ -364,12 +365,12 @@ void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level) {
     matmul->code = cpu_matmul_code_for(level);
     matmul->epilogue_row = cpu_epilogue_row_for(level);
     matmul->epilogue_rows = cpu_epilogue_rows_for(level);
-    /* Columns that are not adjacent have to be gathered. Adjacent ones are read where they lie:
-     * within 5 % of packed ones from 64 × 64 × 3136 to 2048 × 512 × 49, packing them first costs up
-     * to 40 %. */
+    /* Columns that are not adjacent must be gathered. Adjacent ones are read in place: within 5 %
+     * of packed ones from 64 × 64 × 3136 to 2048 × 512 × 49, where packing first costs up to 40
+     * %. */
     matmul->b_pack_first = !matmul->b_packed && matmul->depth > 0 && matmul->b_column != 1;
     if (!matmul->b_pack_first) return;
-    /* strides of B's batches count packed matrices from here on; B itself is compact */
+    /* from here on, B's batch strides count packed matrices; B itself is compact */
     const int64_t plain = matmul->depth * matmul->columns;
     const int64_t packed = cpu_matmul_packed_count(matmul->depth, matmul->columns);
     int64_t matrices = 1;
@@ -400,12 +401,13 @@ static uint64_t units_per_part(int64_t rows, int64_t depth) {
 }
 
 enum {
-    CUT_ROWS = 6,        /* that an inner kernel has in registers */
+    CUT_ROWS = 6,        /* rows that an inner kernel has in registers */
     CUT_CHUNKS_MAX = 64, /* more chunks share well without a finer cut */
     CUT_GAIN = 32,       /* a finer cut has to save so many-th of the time */
 };
 
-/* Into as many tiles' rows as it takes, or up to twice as many where threads share them better. */
+/* Cuts the rows into as few tiles as possible, or up to twice as many if threads then share them
+ * better. */
 static void cut_rows(Run *run, uint32_t threads) {
     const CpuMatmul *matmul = run->matmul;
     const int64_t rows_max = matmul->code.rows;
@@ -416,7 +418,7 @@ static void cut_rows(Run *run, uint32_t threads) {
     for (int64_t chunks = least; chunks <= 2 * least && chunks <= CUT_CHUNKS_MAX; chunks++) {
         const int64_t even = (matmul->rows + chunks - 1) / chunks;
         const int64_t rows = (even + CUT_ROWS - 1) / CUT_ROWS * CUT_ROWS;
-        /* rows of the one who gets most */
+        /* rows of the thread that gets the most */
         const int64_t units = (matmul->rows + rows - 1) / rows * others;
         const int64_t most = (units + sharers - 1) / sharers * rows;
         if (rows <= rows_max && most < best - best / CUT_GAIN) best = most, chunk_rows = rows;

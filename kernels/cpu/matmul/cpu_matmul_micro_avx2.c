@@ -4,13 +4,14 @@
 
 #include "kernels/cpu/matmul/cpu_matmul_finish.h"
 
-/* Many rows take the depth in pieces, so that those of a strip (16 KiB) stay in the first level
- * cache while all rows go by. Lines of B that lie a row apart share the cache's sets: of these
- * shorter pieces. */
+/* With many rows the depth is cut into pieces, so that a strip's piece (16 KiB) stays in the first
+ * level cache for all rows. If lines of B are a row apart they compete for the cache's sets: pieces
+ * are then shorter. */
 enum {
     STRIP = CPU_MATMUL_STRIP,
     ROWS_MOST = 6,
-    ROWS_FEW = 3, /* with so many every strip is read once: no pieces, several strips at a time */
+    /* up to so many rows read every strip once: no pieces, several strips at a time */
+    ROWS_FEW = 3,
     DEPTH_OF_STRIPS = CPU_MATMUL_DEPTH_MAX,
     DEPTH_OF_ROWS = 64,
 };
@@ -31,7 +32,7 @@ CPU_INLINE __m256 relu(__m256 x) {
     return _mm256_andnot_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ), x);
 }
 
-/* Of vector v. */
+/* The arguments `whole` and `mask` for vector v: only the last vector is masked. */
 #define PART(VECTORS) whole || v < (VECTORS)-1, mask
 
 /* At least eight sums: an addition to a sum takes four cycles, and two additions begin in each
@@ -76,7 +77,7 @@ CPU_INLINE __m256 relu(__m256 x) {
     }                                                                                              \
     struct block_needs_semicolon
 
-/* Rows × columns from a strip's first one to the end of the strip or of the tile. */
+/* Rows × columns, from the first column of a strip to the end of the strip or of the tile. */
 #define DEFINE_STRIP(ROWS)                                                                         \
     DEFINE_BLOCK(ROWS, 1);                                                                         \
     DEFINE_BLOCK(ROWS, 2);                                                                         \
@@ -101,7 +102,7 @@ DEFINE_STRIP(4);
 DEFINE_STRIP(5);
 DEFINE_STRIP(6);
 
-/* All columns of a tile of as many rows: VECTORS of them at a time, the rest strip by strip. */
+/* All columns of a tile of so many rows: VECTORS vectors at a time, the rest strip by strip. */
 #define DEFINE_FEW(ROWS, VECTORS)                                                                  \
     DEFINE_BLOCK(ROWS, VECTORS);                                                                   \
     static void few_##ROWS(const CpuMatmulTile *tile, __m256i mask) {                              \
@@ -116,7 +117,8 @@ DEFINE_FEW(1, 8);
 DEFINE_FEW(2, 4);
 DEFINE_FEW(3, 4);
 
-/* Strips come from the second level cache or from memory while the one before is multiplied. */
+/* Prefetches a strip from the second level cache or from memory while the strip before is
+ * multiplied. */
 CPU_INLINE uintptr_t fetch(uintptr_t from, int64_t lines) {
     for (int64_t i = 0; i < lines; i++, from += 64) _mm_prefetch((const char *)from, _MM_HINT_T1);
     return from;

@@ -7,7 +7,7 @@
 
 enum {
     LINE = 64,
-    FETCHING_ROWS = 4, /* fewer need their weights so fast that nothing comes sooner */
+    FETCHING_ROWS = 4, /* fewer rows need their weights so soon that prefetching is useless */
 };
 
 /* whole is a constant. */
@@ -25,12 +25,12 @@ CPU_INLINE __m512 relu(__m512 x) {
     const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLT_UQ);
     return _mm512_maskz_mov_ps(kept, x);
 }
-/* Of vector v. */
+/* The arguments `whole` and `mask` for vector v: only the last vector is masked. */
 #define PART(VECTORS) v < (VECTORS)-1, mask
 
-/* 24 sums, one vector each of B per column group: 28 of 32 registers. The last vector is masked, so
- * that nothing behind the columns is read or written. lines: that many from `next` on are
- * fetched for each step of the depth. */
+/* 24 sums, and a vector of B for each column group: 28 of 32 registers. The last vector is masked,
+ * so that no element behind the columns is read or written. lines: so many lines from `next` on are
+ * prefetched for each step of the depth. */
 #define DEFINE_BLOCK(ROWS, VECTORS)                                                                \
     CPU_INLINE void block_##ROWS##x##VECTORS(                                                      \
         const CpuMatmulTile *tile, int64_t row, __mmask16 mask, uintptr_t next, int lines) {       \
@@ -129,8 +129,8 @@ void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
 
 enum { PANEL_VECTORS = CPU_MATMUL_PANEL / 16, AHEAD_BYTES = 1024 };
 
-/* Two panels alternate line by line: a whole step of each by turns (add_step) took gpt2_gen, whose
- * weights come from memory, 1 to 2 % longer. */
+/* Two panels alternate line by line. Alternating whole steps (add_step) took 1 to 2 % longer for
+ * gpt2_gen, whose weights come from memory. */
 CPU_INLINE void row_panels(const float *a, int64_t a_column, const float *b, int64_t depth,
     int panels, bool near, float *out) {
     const float *from[2] = {b, b + depth * CPU_MATMUL_PANEL};
@@ -177,8 +177,8 @@ CPU_INLINE void add_step(__m512 *sums, float factor, const float *at, const bool
     }
 }
 
-/* `steps` of the panel's k for each k of the other rows: as many as it takes to do the last of both
- * at the same time, or nearly. */
+/* `steps` of the panel's k for each k of the other rows, so that both end at about the same
+ * time. */
 CPU_INLINE void weave(const float *a, const float *b, int64_t depth, float *out,
     const CpuWovenRows *rows, const int steps) {
     __m512 sums[PANEL_VECTORS];

@@ -20,7 +20,7 @@ typedef struct Operand {
 static Operand operand_of(const Shape *shape, bool transposed, bool is_b) {
     Operand operand = {.rows = 1, .columns = 1, .column = 1};
     if (shape->rank == 1) {
-        /* a vector is one row as A and one column as B */
+        /* a vector is one row of A, or one column of B */
         if (is_b)
             operand.rows = shape->dims[0], operand.row = 1;
         else
@@ -44,8 +44,8 @@ static void batch_strides(const Shape *operand_batch, const Shape *batch, int64_
     for (uint32_t i = 0; i < batch->rank; i++) out_strides[i] *= matrix;
 }
 
-/* Strides of a bias that broadcasts to the output, in which a 1-dimensional A or B has left no
- * dimension. */
+/* The strides of a bias that broadcasts to the output. For a 1-dimensional A or B the output lacks
+ * a dimension. */
 static void bias_strides(CpuMatmul *matmul, const PlanRequest *request, const Shape *bias) {
     const Shape *output = &request->outputs[0].shape;
     int64_t strides[SHAPE_RANK_MAX];
@@ -56,7 +56,8 @@ static void bias_strides(CpuMatmul *matmul, const PlanRequest *request, const Sh
     if (request->inputs[1].shape.rank > 1) matmul->bias_column = strides[next];
 }
 
-/* Batches become rows from the innermost on, as long as every operand's step fits. */
+/* Turns batches into rows, from the innermost on, as long as every operand has one step for
+ * both. */
 static void fold_batch(CpuMatmul *matmul) {
     Shape *batch = &matmul->batch;
     while (batch->rank > 0) {

@@ -7,7 +7,8 @@ int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns) {
     return (columns + 15) / 16 * 16 * depth;
 }
 
-/* B lies by columns: 16 × 16 blocks, so that each line of it is read once. */
+/* Packs a B that is stored by columns in blocks of 16 × 16, so that each of its cache lines is read
+ * once. */
 static void pack_columns(const float *from, int64_t b_column, int64_t depth, int64_t count,
     CpuPanelSteps steps, float *to) {
     for (int64_t k0 = 0; k0 < depth; k0 += 16) {
@@ -20,7 +21,7 @@ static void pack_columns(const float *from, int64_t b_column, int64_t depth, int
     }
 }
 
-/* `count` columns (1 … 16) of a strip, the others zero. */
+/* Packs `count` columns (1 … 16) of a strip; the others are zero. */
 static void pack_strip(const float *from, int64_t b_row, int64_t b_column, int64_t depth,
     int64_t count, int64_t row, float *to) {
     for (int64_t k = 0; k < depth; k++) {

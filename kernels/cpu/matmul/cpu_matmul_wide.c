@@ -6,7 +6,7 @@
 #include "kernels/cpu/matmul/cpu_matmul.h"
 #include "kernels/cpu/core/cpu_vector.h"
 
-enum { COLUMNS = 64 }; /* of a unit */
+enum { COLUMNS = 64 }; /* columns of a unit */
 
 /* sums[j] = a[k] b[k][j] summed over k < depth, for j < columns */
 typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_row,
@@ -38,7 +38,7 @@ typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_r
     struct row_needs_semicolon
 
 DEFINE_ROW(row_f64, double, double);
-DEFINE_ROW(row_8, uint8_t, uint32_t); /* signed ones wrap to the same bits */
+DEFINE_ROW(row_8, uint8_t, uint32_t); /* signed integers wrap to the same bits */
 DEFINE_ROW(row_16, uint16_t, uint32_t);
 DEFINE_ROW(row_32, uint32_t, uint32_t);
 DEFINE_ROW(row_64, uint64_t, uint64_t);

@@ -10,7 +10,7 @@
 enum {
     GROUP = 2 * CPU_VECTOR_LANES, /* columns of a vector of words */
     GROUPS = CPU_MATMUL_PANEL / GROUP,
-    BLOCK = 64, /* of k that are widened at a time: 16 KiB, which a first level cache holds */
+    BLOCK = 64, /* steps of k that are widened at a time: 16 KiB, which fit a first level cache */
     HALF_BITS = 16,
 };
 typedef uint32_t Words __attribute__((vector_size(64)));
@@ -53,7 +53,7 @@ void cpu_panels_bfloat16_widen(const CpuMatmulCode *code, CpuLevel level, const 
 
 #if defined(__x86_64__)
 
-/* One row of A and `PANELS` of them. */
+/* One row of A and `PANELS` panels. */
 #define DEFINE_ROW(PANELS)                                                                         \
     CPU_TARGET_AVX512 static void row_x##PANELS(                                                   \
         const float *a, int64_t a_column, const uint16_t *panels, int64_t depth, float *out) {     \
@@ -128,7 +128,7 @@ static void run_panel(
     } while (k < matmul->depth);
 }
 
-/* One or two of them. */
+/* Runs one or two panels. */
 static void run_panels(const CpuMatmul *matmul, CpuLevel level, const float *a,
     const uint16_t *panels, uint32_t count, float *c) {
     if (run_row(matmul, level, a, panels, count, c)) return;

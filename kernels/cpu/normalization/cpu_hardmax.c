@@ -22,7 +22,7 @@ typedef struct Run {
     char *to;
 } Run;
 
-/* NaN counts as the largest, as it does for ArgMax. */
+/* NaN counts as the largest, as in ArgMax. */
 static int64_t find_largest(const State *state, const char *from) {
     uint64_t keys[BLOCK], most = 0;
     int64_t found = 0;

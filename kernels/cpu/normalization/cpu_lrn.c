@@ -39,11 +39,11 @@ typedef struct LrnRun {
     const LrnState *state;
     const float *x;
     float *y;
-    int64_t rows; /* of a channel, or of a pixel */
+    int64_t rows; /* rows of a channel, or of a pixel */
 } LrnRun;
 
-/* y = x / sums^beta. Everybody's beta is 3/4: the product of the square root and the fourth root,
- * each exactly rounded, at a thirtieth of a power's time. */
+/* y = x / sums^beta. The usual beta is 3/4: then the product of the square root and the fourth
+ * root, each exactly rounded, takes a thirtieth of a power's time. */
 static void divide_row(
     const LrnState *state, const float *x, float *sums, int64_t count, float *y) {
     const CpuParameters none = {0};
@@ -61,7 +61,7 @@ static void divide_row(
     state->divide(y, divide, count, &none);
 }
 
-/* Up to ROW pixels of one channel. */
+/* Computes up to ROW pixels of one channel. */
 static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const LrnRun *run = context;
@@ -84,7 +84,7 @@ static Error *run_planes(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
-/* Up to ROW channels of one pixel, with zeros where there are none. */
+/* Computes up to ROW channels of one pixel, with zeros beyond the channels. */
 static void run_channels(
     const LrnState *state, const float *x, int64_t first, int64_t count, float *y) {
     float row[ROW + NEIGHBOURS_MAX], sums[ROW];

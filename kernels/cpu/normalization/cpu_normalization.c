@@ -10,8 +10,8 @@
 #include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/scalar/scalar_base.h"
 
-/* scale_step, bias_step: 1 for one element each, 0 for one for the row; of a row of several
- * channels, for each channel. */
+/* scale_step, bias_step: 1 for one number for each element, 0 for one for the row. A row of several
+ * channels has numbers for each channel. */
 typedef struct Row {
     const float *x, *scale, *bias; /* bias may be NULL */
     int64_t scale_step, bias_step, size;
@@ -148,7 +148,7 @@ typedef struct Along {
     bool present;
     int64_t step;     /* between elements of a row: 1 or 0 */
     int64_t row_step; /* between rows */
-    int64_t row_wrap; /* rows after which it starts again; 0: never */
+    int64_t row_wrap; /* the operand repeats after so many rows; 0: never */
     bool expanded;    /* broadcasts in no simple way: written out in the workspace first */
     int64_t strides[SHAPE_RANK_MAX];
 } Along;
@@ -246,7 +246,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         (uint64_t)(65536 / (state->size + 1)) + 1, run_units, &run);
 }
 
-/* An operand that broadcasts to x, of which the last dimensions from `axis` on are a row. */
+/* Reads an operand that broadcasts to x. The last dimensions of x, from `axis` on, are a row. */
 static Along along_of(const TensorSpec *spec, const Shape *x, uint32_t axis) {
     Along along = {.present = true, .step = 1, .row_wrap = 1};
     const Shape *shape = &spec->shape;

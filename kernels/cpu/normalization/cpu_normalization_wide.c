@@ -101,7 +101,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
     const bool softmax =
         state->operator_id == OPERATOR_SOFTMAX || state->operator_id == OPERATOR_LOG_SOFTMAX;
     const bool statistics = state->mean_wanted || state->deviation_wanted;
-    /* rows of nothing cost no memory, so there may be any number of them */
+    /* rows without elements cost no memory, so there may be any number of them */
     if (state->size == 0 && (softmax || !statistics)) return NULL;
     static const double nothing = 0; /* stands for operands of size 0, which have no address */
     const void *x = call->inputs[0];

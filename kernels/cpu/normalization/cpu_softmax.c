@@ -26,7 +26,7 @@ CPU_INLINE float row_max(const float *x, int64_t size) {
     return cpu_f32x16_largest(most);
 }
 
-/* Adds up e^(x - shift), and writes the terms to y where y is given. */
+/* Adds up e^(x - shift), and writes the terms to y unless y is NULL. */
 CPU_INLINE float row_exp_sum(const float *x, int64_t size, float shift, float *y) {
     CpuF32x16 sum = {0};
     const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
@@ -71,7 +71,7 @@ CPU_VARIANTS(log_softmax_rows,
     (const float *x, int64_t size, int64_t inner, int64_t columns, float *y),
     (x, size, inner, columns, y));
 
-/* ---- up to 16 columns beside each other: the axis is not the last one ---- */
+/* ---- up to 16 adjacent columns: the axis is not the last one ---- */
 
 CPU_INLINE CpuF32x16 columns_max(const float *x, int64_t size, int64_t inner, int64_t columns) {
     CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);

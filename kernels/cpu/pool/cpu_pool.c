@@ -20,7 +20,7 @@ typedef struct PoolState {
     int64_t norm; /* p of LpPool, whose windows are sums of powers; 0 for other pools */
     int64_t index_step[WINDOW_RANK_MAX]; /* distance in the input for a step along each dimension */
     const CpuPoolRow *row;
-    CpuPoolWindow *by_window; /* NULL: by rows */
+    CpuPoolWindow *by_window; /* NULL: computed by rows */
     CpuPlane plane;
 } PoolState;
 
@@ -31,7 +31,7 @@ typedef struct Run {
     int64_t *indices;
 } Run;
 
-/* The rows of one plane: coordinates of the outer dimensions. */
+/* One row of outputs in a plane: the coordinates of the outer dimensions. */
 typedef struct RowPlace {
     int64_t corner[WINDOW_RANK_MAX]; /* input coordinates of kernel position 0 */
 } RowPlace;
@@ -120,7 +120,7 @@ static void pool_row(const Run *run, int64_t plane, int64_t row) {
     finish_row(state, &place, y);
 }
 
-/* Where each maximum was found first. Slower, and rarely asked for. */
+/* Finds the index of each window's first maximum. Slow, and rarely wanted. */
 static void find_row(const Run *run, int64_t plane, int64_t row) {
     const PoolState *state = run->state;
     const Window *window = &state->window;

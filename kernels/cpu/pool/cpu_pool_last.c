@@ -9,7 +9,7 @@
 #include "kernels/arguments/window.h"
 
 enum {
-    PIXELS_MAX = 256, /* of a window, combined at a time */
+    PIXELS_MAX = 256, /* pixels of a window that are combined at a time */
 };
 
 /* Combines the pixels at x + offsets[i] into y. more: y already has a partial result. */
@@ -88,7 +88,7 @@ typedef struct PoolState {
     int64_t input_count, output_count, kernel_count; /* pixels */
     int64_t rows, width;                             /* of outputs */
     bool is_average, include_padding;
-    int64_t inside[PIXELS_MAX]; /* offsets of a whole window's pixels, where it has so few */
+    int64_t inside[PIXELS_MAX]; /* offsets of a whole window's pixels, if they fit */
     CombinePixels *combine;
     void (*divide)(float *y, int64_t channels, float count);
 } PoolState;
@@ -141,7 +141,7 @@ static bool is_inside(const Window *window, const int64_t *corner) {
     return true;
 }
 
-/* By so many channels at a time that the stop is looked at in between. */
+/* Combines groups of channels, so that the stop is checked between groups. */
 static void combine(const PoolState *state, const float *x, const int64_t *offsets, int64_t count,
     bool more, float *y) {
     for (int64_t begin = 0, end; begin < state->channels; begin = end) {
@@ -159,7 +159,7 @@ static void divide(const PoolState *state, float *y, int64_t count) {
     }
 }
 
-/* A window that reaches into the padding, or is large. */
+/* Pools a window that is large or reaches into the padding. */
 static void pool_edge(const PoolState *state, const float *x, const int64_t *corner, float *y) {
     int64_t offsets[PIXELS_MAX], count = 0;
     KernelStopMeter meter = {0};

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/core/cpu_vector.h"
 
-/* How many steps from `from` on by `stride` stay below `end`, at most count. */
+/* The number of steps by `stride` from `from` on that stay below `end`, at most count. */
 CPU_INLINE int64_t steps_below(int64_t from, int64_t end, int64_t stride, int64_t count) {
     const int64_t steps = from >= end ? 0 : (end - from + stride - 1) / stride;
     return steps < count ? steps : count;

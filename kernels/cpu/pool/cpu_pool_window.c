@@ -21,7 +21,7 @@ DEFINE_ROW(maxima_1, , float, 1, ALL_1, LOAD_1, LOAD_1, STORE_1, max_1, -__built
 DEFINE_ROW(sums_1, , float, 1, ALL_1, LOAD_1, LOAD_1, STORE_1, sum_1, 0.0f);
 
 #if defined(__x86_64__)
-/* x[0], x[2] … x[14], of two loads of which the second ends with the last one needed. */
+/* Loads x[0], x[2] … x[14] by two loads; the second one ends with the last needed element. */
 CPU_TARGET_AVX2 CPU_INLINE __m256 even_8(const float *x) {
     const __m256 mixed =
         _mm256_shuffle_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 7), _MM_SHUFFLE(3, 1, 2, 0));

@@ -1,4 +1,4 @@
-/* MaxUnpool: zeros, and each element written at its index, which counts in the whole output as
+/* MaxUnpool: writes each element at its index among zeros. The index counts in the whole output, as
  * MaxPool's index counts in its input. Of several elements with one index the last one stays, so
  * one thread writes. */
 #include <inttypes.h>

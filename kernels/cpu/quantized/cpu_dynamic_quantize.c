@@ -5,7 +5,7 @@
 
 enum { RUNS_PER_PART = 16 };
 
-/* The range always holds 0, and NaN is not looked at. */
+/* The range always contains 0; NaN is ignored. */
 typedef struct Range {
     float low, high;
 } Range;

@@ -23,7 +23,7 @@ typedef struct Run {
     float *a, *b;
 } Run;
 
-/* The element of `from` less the zero point of its line. */
+/* Subtracts each line's zero point from the elements of `from`. */
 static void widen_matrices(const CpuIntegerOperand *operand, const CpuWiden *widen,
     const void *from, const void *zero_points, float *to) {
     const uint64_t count = (uint64_t)(operand->matrices * operand->matrix_stride);

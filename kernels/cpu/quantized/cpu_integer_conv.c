@@ -1,5 +1,5 @@
-/* ConvInteger and QLinearConv: the weights times columns of input patches, a panel at a time.
- * Outside the input a window reads its zero point. */
+/* ConvInteger and QLinearConv: multiplies the weights with columns of input patches, a panel at a
+ * time. Beside the input a window reads the input's zero point. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -23,7 +23,7 @@ typedef struct State {
     bool quantizes;
     uint32_t w_index; /* of the input */
     bool has_bias;
-    bool w_scales_apart; /* one for each filter */
+    bool w_scales_apart; /* true: each filter has its own scale */
     bool to_signed;
 } State;
 
@@ -40,7 +40,7 @@ typedef struct Run {
     char *out;
 } Run;
 
-/* Where the windows of a panel's pixels begin, along each dimension. */
+/* The corners of the windows of a panel's pixels. */
 typedef struct Origins {
     int64_t count;
     int64_t at[CPU_INTEGER_PANEL][WINDOW_RANK_MAX];
@@ -122,7 +122,7 @@ static void write_rows(const Run *run, const int32_t *sums, int64_t filter, int6
     }
 }
 
-/* All filters of a group over one block of pixels of an image. */
+/* Computes all filters of a group over one block of pixels of an image. */
 static void run_block(
     const Run *run, int64_t image, int64_t group, int64_t block, int16_t *columns) {
     const State *state = run->state;

@@ -85,7 +85,7 @@ static int32_t zero_of(const Packing *packing, int64_t matrix, int64_t line) {
         operand->is_signed, packing->zero_points, first + line * operand->zero_points.line);
 }
 
-/* One line's elements to every `step`-th pair of out. */
+/* Packs one line's elements to every `step`-th pair of out. */
 static void pack_line(const CpuIntegerOperand *operand, const uint8_t *from, int32_t zero,
     int64_t step, int16_t *out) {
     const int64_t depth = operand->depth, stride = operand->depth_stride;

@@ -13,8 +13,8 @@
 enum {
     HEIGHT = 0,
     WIDTH = 1,
-    UNITS_WANTED = 8,       /* so that several threads have as much to do each */
-    MEASURED_ROWS_MAX = 16, /* of an image whose range is looked for at a time */
+    UNITS_WANTED = 8,       /* so that several threads get equal work */
+    MEASURED_ROWS_MAX = 16, /* rows of an image whose range is measured at a time */
 };
 
 typedef struct State {
@@ -99,7 +99,7 @@ static void fill(const State *state, const CpuLowerScale *scale, char *to, int64
     memset(to, cpu_lower_zero(state->operands.form, scale), (size_t)(pixels * pixel_bytes(state)));
 }
 
-/* Rows of padded images, one after the other. */
+/* Prepares rows of padded images, one after the other. */
 static Error *prepare_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
@@ -136,8 +136,8 @@ typedef struct Block {
     int64_t filter, filters;
 } Block;
 
-/* The windows' pixels at one place of the kernel, or in all of its row, times their weights, which
- * begin at group `at` of the panels. */
+/* Multiplies the windows' pixels at one place of the kernel, or in one of its rows, with their
+ * weights, which begin at group `at` of the panels. */
 static void add_products(const Run *run, const Block *block, CpuLowerTile *tile, const char *a,
     int64_t at, int64_t groups, char *sums) {
     const State *state = run->state;
@@ -223,7 +223,8 @@ static void finish_block(
     }
 }
 
-/* Tile by tile of filters, so that their weights stay in the second level cache. */
+/* The unit's block. Units go tile by tile of filters, so that their weights stay in the second
+ * level cache. */
 static Block block_at(const State *state, int64_t unit) {
     const int64_t *output = state->window.output;
     const int64_t blocks = state->row_blocks * state->column_blocks;
@@ -329,7 +330,7 @@ static void cut_rows(State *state, int64_t rows) {
     state->row_blocks = blocks_of(state->window.output[HEIGHT], rows);
 }
 
-/* By shapes alone. */
+/* Chooses the blocks, by shapes alone. */
 static void cut(State *state) {
     const Window *window = &state->window;
     const int64_t width = window->output[WIDTH], height = window->output[HEIGHT];

@@ -16,7 +16,7 @@ typedef struct Run {
     const State *state;
     const float *a;
     char *rows;            /* A, converted for the product */
-    CpuLowerScale *scales; /* int8: of each row */
+    CpuLowerScale *scales; /* int8: a scale for each row */
     int32_t *zeros;
     char *panels;
     CpuLowerResults c;

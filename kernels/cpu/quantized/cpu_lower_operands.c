@@ -10,7 +10,7 @@ Error *cpu_lower_operands_of(Device *device, CpuLevel level, const PlanRequest *
     int64_t depth, int64_t columns, CpuLowerOperands *out) {
     const bool is_int8 = request->inputs[1].dtype == DTYPE_INT8;
     const CpuLowerForm form = cpu_lower_form(cpu_device(device), is_int8);
-    const uint32_t bias = is_int8 ? 3 : 2; /* behind the scales */
+    const uint32_t bias = is_int8 ? 3 : 2; /* the bias follows the scales */
     *out = (CpuLowerOperands){
         .form = form,
         .is_int8 = is_int8,

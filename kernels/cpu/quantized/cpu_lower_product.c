@@ -75,8 +75,8 @@ static void int8_portable(const CpuLowerTile *tile) {
 /* ---- AVX2, which every machine with AVX-512 has too ---- */
 
 #if defined(__x86_64__)
-/* ROWS × PANELS × two vectors of sums. A bfloat16 is the upper half of a float32: of a pair the
- * second is there with a mask, the first with a shift. */
+/* ROWS × PANELS × two vectors of sums. A bfloat16 is the upper half of a float32: a mask gives the
+ * second of a pair, a shift the first. */
 #define BFLOAT16_BLOCK(ROWS, PANELS)                                                               \
     CPU_TARGET_AVX2 static void bfloat16_block_##ROWS##x##PANELS(                                  \
         const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
@@ -207,7 +207,8 @@ Error *cpu_lower_packed_bytes(CpuLowerForm form, int64_t depth, int64_t columns,
     return NULL;
 }
 
-/* Columns [first, first + CPU_LOWER_PANEL) by groups; behind the last row and column zeros. */
+/* Packs columns [first, first + CPU_LOWER_PANEL) by groups; zeros follow the last row and
+ * column. */
 #define DEFINE_PACK(name, T, GROUP)                                                                \
     static void name(const T *b, int64_t depth, int64_t columns, int64_t first, T *to) {           \
         const int64_t left = columns - first;                                                      \
@@ -228,7 +229,7 @@ DEFINE_PACK(pack_pairs_of_two_bytes, uint16_t, 2);
 DEFINE_PACK(pack_pairs_of_bytes, int8_t, 2);
 DEFINE_PACK(pack_quads_of_bytes, int8_t, 4);
 
-/* Modulo 2^32, as the products are. */
+/* Sums each column modulo 2^32, as the products are summed. */
 static void write_head(
     const int8_t *b, int64_t depth, int64_t columns, int64_t first, uint32_t *head) {
     const int64_t left = columns - first;

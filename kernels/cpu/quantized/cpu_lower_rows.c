@@ -14,7 +14,7 @@ typedef uint16_t U16x16Unaligned __attribute__((vector_size(32), aligned(2), may
 typedef int32_t I32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 
 static const float BYTE_MAX = 255, HALF_RANGE_MIN = 0x1p-101F;
-/* 1.5 * 2^23: added and taken away again, it leaves a small number rounded, ties to even */
+/* 1.5 * 2^23: adding and subtracting it rounds a small number, ties to even */
 static const float ROUNDER = 12582912.0F;
 
 /* ---- bfloat16 ---- */
@@ -32,14 +32,14 @@ CPU_INLINE void round_row_body(const float *from, int64_t depth, void *out) {
     int64_t i = 0;
     for (; i + CPU_VECTOR_LANES <= depth; i += CPU_VECTOR_LANES)
         cpu_f32x16_store(to + i, round_lanes(cpu_f32x16_load(from + i)));
-    const int64_t left = depth + depth % 2 - i; /* of to */
+    const int64_t left = depth + depth % 2 - i; /* elements left in `to` */
     if (left > 0)
         cpu_f32x16_store_part(
             to + i, left, round_lanes(cpu_f32x16_load_part(from + i, depth - i, 0)));
 }
 CPU_VARIANTS(round_row, (const float *from, int64_t depth, void *out), (from, depth, out));
 
-/* To bfloat16 themselves. */
+/* Rounds a row to bfloat16. */
 CPU_INLINE void round_row_dot_body(const float *from, int64_t depth, void *out) {
     uint16_t *to = out;
     for (int64_t i = 0; i < depth; i += CPU_VECTOR_LANES) {
@@ -64,7 +64,7 @@ CpuLowerScale cpu_lower_scale_of(const CpuLowerRange *range) {
     return (CpuLowerScale){inverse, half / (BYTE_MAX / 2), (int32_t)zero, range->finite};
 }
 
-/* A byte less its zero. */
+/* The quantized byte minus its zero point. */
 static int16_t quantize(const CpuLowerScale *scale, float x) {
     if (!isfinite(x)) return 0;
     const int32_t n = (int32_t)(x * scale->inverse + ROUNDER - ROUNDER);
@@ -91,8 +91,9 @@ static void quantize_portable(
 }
 
 #if defined(__x86_64__)
-/* The same, eight at a time: in vectors of the compiler's making it cost as much as the product.
- * Where something is not finite, the portable way is taken: these look at every element alike. */
+/* The same for eight elements at a time: with vectors of the compiler, measuring cost as much as
+ * the product. Rows with elements that are not finite take the portable way, since these functions
+ * treat all elements alike. */
 CPU_TARGET_AVX2 static void measure_whole_avx2(
     const float *from, int64_t count, CpuLowerRange *inout_range) {
     const __m256i magnitude = _mm256_set1_epi32(0x7FFFFFFF);
@@ -164,7 +165,7 @@ CPU_TARGET_AVX2 static void quantize_avx2(
 
 /* ---- int8 as bytes without a sign ---- */
 
-/* The first `count` lanes; above 16 it is 16. */
+/* A mask of the first `count` lanes, at most 16. */
 static __mmask16 first_lanes(int64_t count) {
     return count < 16 ? (__mmask16)((1 << count) - 1) : 0xFFFF;
 }

@@ -11,7 +11,7 @@ typedef struct Weights {
     bool is_filters;
 } Weights;
 
-/* False: none of ours. */
+/* False: the request is not for weights of lower precision. */
 static bool weights_of(const CpuDevice *device, const PackRequest *request, Weights *out) {
     const OperatorLower *lower = operator_lower_get(request->operator_info->id);
     const TensorSpec *constant = &request->constant;

@@ -9,7 +9,7 @@ typedef struct State {
     QuantizationLayout layout;
     uint64_t count;
     DType to;
-    DType precision; /* of the division */
+    DType precision; /* in which x is divided by the scale */
     bool whole;      /* int32 divided by int32 */
     bool saturate;
     bool has_zero_point;
@@ -22,8 +22,8 @@ typedef struct Run {
     void *to;
 } Run;
 
-/* How many elements from `first` on have scales that are one behind the other, or one for all
- * (*out_step 0), and the first one's. */
+/* The number of elements from `first` on whose scales are consecutive, or are the same scale
+ * (*out_step 0). *out_scale: the first one's index. */
 static uint64_t stretch(
     const QuantizationLayout *layout, uint64_t first, uint64_t *out_scale, bool *out_step) {
     const uint64_t inner = first % layout->inner, row = first / layout->inner;
@@ -40,7 +40,7 @@ static uint64_t stretch(
     return layout->inner == 1 ? layout->axis - axis : layout->inner - inner;
 }
 
-/* The scale (or zero point) of each of `count` elements. */
+/* Writes the scale (or zero point) of each of `count` elements. */
 static void spread(const QuantizationLayout *layout, const CpuWiden *widen, const void *data,
     uint64_t first, uint64_t count, float *out) {
     for (uint64_t i = 0; i < count;) {

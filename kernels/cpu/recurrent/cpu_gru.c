@@ -14,7 +14,7 @@ static void run_gates(const CpuCellCall *call) {
     }
 }
 
-/* The candidate is all in its gate but for its activation. */
+/* The gate holds the candidate before its activation. */
 static void finish(const CpuCellCall *call) {
     const CpuRecurrent *gru = call->recurrent;
     float *candidate = call->gates + 2 * gru->hidden;

@@ -9,7 +9,7 @@
 #include "kernels/operator/operator_lower.h"
 #include "kernels/scalar/scalar_hyperbolic.h"
 
-/* ---- activations that are no operators of their own ---- */
+/* ---- activations that are not operators themselves ---- */
 
 #define DEFINE_ACTIVATION(name, T, expression)                                                     \
     static void name(                                                                              \
@@ -33,10 +33,10 @@ DEFINE_ACTIVATION(thresholded_relu_f64, double, x >= alpha ? x : 0.0)
 
 typedef struct ActivationName {
     const char *name;
-    CpuLoopId loop; /* CPU_LOOP_COUNT: these two instead */
+    CpuLoopId loop; /* CPU_LOOP_COUNT: loop_f32 and loop_f64 instead */
     CpuLoop *loop_f32, *loop_f64;
     bool takes_alpha, takes_beta;
-    double alpha, beta; /* when not given */
+    double alpha, beta; /* defaults */
 } ActivationName;
 
 static const ActivationName activation_names[] = {
@@ -182,7 +182,7 @@ Error *cpu_recurrent_of(
     return NULL;
 }
 
-/* ---- where things lie ---- */
+/* ---- places of rows ---- */
 
 int64_t cpu_recurrent_time_row(const CpuRecurrent *recurrent, int64_t t, int64_t n) {
     return recurrent->batch_first ? n * recurrent->length + t : t * recurrent->batch + n;

@@ -51,7 +51,7 @@ CPU_VARIANTS(
 
 static int64_t round_up(int64_t count) { return (count + 15) / 16 * 16; }
 
-/* W, R or its first gates, the other gates of R */
+/* W; R, or its first gates; the other gates of R */
 enum { WEIGHTS_INPUT, WEIGHTS_FIRST, WEIGHTS_SECOND, WEIGHTS_COUNT };
 
 typedef struct Scratch {
@@ -62,8 +62,8 @@ typedef struct Scratch {
     float *h, *c;    /* [batch, H] */
     /* the state after the step; equal to h unless the state is cut into slices */
     float *next_h;
-    float *reset, *candidate;     /* [batch, H] each, where there is a second product */
-    float *packed[WEIGHTS_COUNT]; /* of the direction, where they come plain */
+    float *reset, *candidate;     /* [batch, H] each, if there is a second product */
+    float *packed[WEIGHTS_COUNT]; /* of the direction, if the weights are not packed already */
     int32_t *lengths;             /* [batch] */
     int64_t end;
 } Scratch;
@@ -95,7 +95,7 @@ static float *take(float *memory, int64_t count, int64_t *inout_end) {
     return piece;
 }
 
-/* memory NULL: only the sizes. */
+/* memory NULL: computes only the sizes. */
 static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
     const int64_t gates = recurrent->gates * recurrent->hidden;
     const int64_t states = recurrent->batch * recurrent->hidden;
@@ -130,11 +130,11 @@ typedef struct Run {
     bool reverse;
     int64_t step;
     int phase;                    /* which cell */
-    CpuMatmulBuffers products[2]; /* of the two phases */
+    CpuMatmulBuffers products[2]; /* for each of the two phases */
     CpuRecurrentWeave weave;
 } Run;
 
-/* Units of the state: all, or as many as a panel has columns. */
+/* Units of the state: all of them, or those of some panels. */
 typedef struct Slice {
     int64_t first, count;
 } Slice;
@@ -172,7 +172,7 @@ static CpuCellCall cell_of(const Run *run, const Slice *slice, int64_t t, int64_
     return cell;
 }
 
-/* One element of the batch. */
+/* Computes the cell for one element of the batch. */
 static void step_element(const Run *run, const Slice *slice, int64_t n) {
     const CpuRecurrent *recurrent = run->recurrent;
     const Scratch *scratch = &run->scratch;
@@ -180,7 +180,7 @@ static void step_element(const Run *run, const Slice *slice, int64_t n) {
     const bool is_last = run->phase == 1 || !recurrent->cells[1];
     const int64_t length = scratch->lengths[n], at = n * recurrent->hidden + slice->first;
     float *y = recurrent->wanted[0] ? run->call->outputs[0] : NULL;
-    /* others still read h in their products: the last cell changes a copy */
+    /* products of other slices still read h, so the last cell changes a copy */
     if (is_last && scratch->next_h != scratch->h)
         memcpy(scratch->next_h + at, scratch->h + at, bytes);
     if (run->step >= length) {
@@ -209,11 +209,11 @@ static int64_t phase_gates(const CpuRecurrent *recurrent, int phase) {
     return phase == 0 ? recurrent->first_gates : recurrent->gates - recurrent->first_gates;
 }
 
-/* Every other step reads the weights from their end, and finds the last of those that it left in
- * the cache. */
+/* Every other step reads the weights backwards, and finds the ones read last in the cache. */
 static bool goes_back(const Run *run) { return run->step % 2 != 0; }
 
-/* The slice's panels of the product of a gate, behind so many other gates. */
+/* Multiplies the slice's panels of a gate. before: the number of gates in the product before this
+ * one. */
 static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, int64_t before) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t count = slice->count / CPU_MATMUL_PANEL, own = slice->first / CPU_MATMUL_PANEL;
@@ -238,7 +238,7 @@ static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, in
         cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
 }
 
-/* The slice's columns of the product, those of each gate in the order that they lie in. */
+/* Multiplies the slice's columns, gate by gate in the order of memory. */
 static Error *multiply_slice(const Run *run, const Slice *slice) {
     const CpuRecurrent *recurrent = run->recurrent;
     const int64_t gates = phase_gates(recurrent, run->phase);
@@ -250,7 +250,7 @@ static Error *multiply_slice(const Run *run, const Slice *slice) {
     return NULL;
 }
 
-/* A slice of the state, of so many panels, with its columns of the product. */
+/* A slice of the state, of some panels, with its columns of the products. */
 static Error *step_slice(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     Run *run = context;

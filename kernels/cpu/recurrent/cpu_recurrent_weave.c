@@ -13,21 +13,21 @@ CpuRecurrentWeave cpu_recurrent_weave_of(const CpuRecurrent *recurrent, int64_t 
         recurrent->packed_bfloat16)
         return none;
     if (bytes <= CPU_SWEEP_KEPT_BYTES || bytes > CPU_SWEEP_NEAR_BYTES) return none;
-    /* a panel of R has as much depth as the rows beside it, and these are of one part */
+    /* the input must be whole parts, and no deeper than a panel of R */
     if (parts == 0 || input % CPU_WOVEN_DEPTH != 0 || input > recurrent->hidden) return none;
     const int64_t block = BLOCK_MAX / parts * parts;
     if (block == 0 || steps < 2 * block) return none;
     return (CpuRecurrentWeave){.block = block, .blocks = steps / block, .parts = parts};
 }
 
-/* Of the rows that belong to a block of steps, those whose turn it is. */
+/* The row and the part that are multiplied beside a panel of R. */
 typedef struct Turn {
     int64_t row, part;
-    int64_t panel; /* the how-manieth of the thread's, over all gates */
+    int64_t panel; /* index among the thread's panels, over all gates */
 } Turn;
 
-/* As many rows a panel of R as X has parts: after a block of steps it was every row's turn, in
- * every part of every panel: a panel after the other, in it the parts in order. */
+/* Each panel of R has as many turns as X has parts. After a block of steps every row had a turn
+ * with every part of every panel: panel by panel, in each panel the parts in order. */
 static Turn turn_at(
     const CpuRecurrent *recurrent, const CpuRecurrentWeave *weave, const CpuWeavePlace *place) {
     const int64_t panels = place->step % weave->block * recurrent->gates + place->before;

@@ -14,7 +14,7 @@ typedef struct WideState {
 typedef struct Sequence {
     const WideState *state;
     const CpuRecurrentActivation *activations;
-    const double *w, *r, *bias, *peepholes; /* of the direction; bias and peepholes NULL: none */
+    const double *w, *r, *bias, *peepholes; /* of the direction; bias and peepholes may be NULL */
     double *gates, *products, *reset;
     double *h, *c;
 } Sequence;
@@ -188,7 +188,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
 }
 
 static Error *run(const void *opaque, const CpuFloatCall *call) {
-    static const double nothing = 0; /* stands for operands of no elements, without an address */
+    static const double nothing = 0; /* stands for empty operands, which have no address */
     const WideState *state = opaque;
     const CpuRecurrent *recurrent = &state->recurrent;
     const double *inputs[CPU_FLOAT_INPUTS_MAX];

@@ -1,12 +1,12 @@
-/* ArgMax and ArgMin: the extreme by the reduction loops, then the first (or last) place that holds
- * it. A NaN is the extreme of either kind. */
+/* ArgMax and ArgMin: finds the extreme by the reduction loops, then its first (or last) place. A
+ * NaN is the extreme of either kind. */
 #include "kernels/cpu/loops/cpu_loops.h"
 #include "kernels/scalar/scalar_half.h"
 #include "kernels/arguments/arguments.h"
 
 enum { CHUNK = 256, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
 
-/* Whether element x (widened to the total's type) is the total. */
+/* True when element x (widened to the total's type) equals the total. */
 #define MATCH_FLOAT(x) ((x) == total.f64 || ((x) != (x) && total.f64 != total.f64))
 #define MATCH_SIGNED(x) ((x) == total.i64)
 #define MATCH_UNSIGNED(x) ((x) == total.u64)

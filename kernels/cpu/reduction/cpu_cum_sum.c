@@ -26,7 +26,7 @@ typedef struct Run {
     char *to;
 } Run;
 
-/* out may be the input: a step's element is combined before its place is written. */
+/* out may be the input: an element is combined before its place is written. */
 static void run_block(const Run *run, int64_t at, int64_t count) {
     const State *state = run->state;
     _Alignas(64) uint64_t total[BLOCK], next[BLOCK];
@@ -48,7 +48,8 @@ static void run_block(const Run *run, int64_t at, int64_t count) {
     }
 }
 
-/* Lanes side by side in memory need no blocks: one running total. Same order, same bits. */
+/* Lanes that are adjacent in memory need no blocks: each has a running total. The order is the
+ * same, and so are the bits. */
 #define SCAN(name, T, combine, identity)                                                           \
     static void name(const State *state, T *to, const T *from) {                                   \
         int64_t step = state->reverse ? -1 : 1, at = state->reverse ? state->dim - 1 : 0;          \
@@ -128,7 +129,8 @@ static Error *plan_cum_sum(Device *device, const PlanRequest *request, Plan **ou
     State *state = plan_state(*out);
     state->combine = combine;
     state->product = product;
-    (void)dtype_scalar_write(input->dtype, product, state->identity); /* every number type has it */
+    /* every number type can hold it */
+    (void)dtype_scalar_write(input->dtype, product, state->identity);
     state->outer = shape_product(&input->shape, 0, axis);
     state->dim = input->shape.dims[axis];
     state->inner = shape_product(&input->shape, axis + 1, input->shape.rank);

@@ -15,9 +15,9 @@
 #include "kernels/arguments/arguments.h"
 
 enum {
-    SEGMENT = 65536, /* elements of a row, or rows of a column, that are reduced together */
+    SEGMENT = 65536, /* elements of a row, or rows of a column, that are reduced as one piece */
     COLUMN_SEGMENT = 2048,
-    CHUNK = 256,               /* outputs that one unit makes */
+    CHUNK = 256,               /* outputs of a unit */
     ELEMENTS_PER_PART = 65536, /* elements for which a thread is worth its start */
 };
 
@@ -30,7 +30,7 @@ typedef struct State {
     ReduceGroups groups;
     int64_t segment, segments;
     uint64_t chunks, units, units_per_part_min;
-    double count; /* reduced elements for one output */
+    double count; /* number of reduced elements for each output */
     CpuTotal identity;
 } State;
 
@@ -38,7 +38,7 @@ typedef struct Run {
     const State *state;
     const char *from;
     char *to;
-    CpuTotal *partial; /* [segments][outputs] when there is more than one */
+    CpuTotal *partial; /* [segments][outputs] if there are several segments */
 } Run;
 
 static CpuTotal combine(const State *state, CpuTotal a, CpuTotal b) {
@@ -121,7 +121,7 @@ static void finish(
     }
 }
 
-/* One chunk of outputs in one segment. */
+/* Reduces one chunk of outputs in one segment. */
 static void run_unit(const Run *run, uint64_t unit) {
     const State *state = run->state;
     CpuTotal totals[CHUNK];

@@ -43,7 +43,7 @@ static void sift(Entry *heap, int64_t count, int64_t at) {
     heap[at] = entry;
 }
 
-/* Best first: the worst goes behind the shrinking heap. */
+/* Sorts the best first: the worst entry moves behind the shrinking heap. */
 static void sort(Entry *heap, int64_t count) {
     KernelStopMeter meter = {0};
     for (int64_t left = count - 1; left > 0; left--) {
@@ -55,7 +55,7 @@ static void sort(Entry *heap, int64_t count) {
     }
 }
 
-/* Takes the entry in when it is better than the worst of a full heap. */
+/* Adds the entry if it is better than the worst one of a full heap. */
 static inline void offer(const State *state, Entry *heap, Entry entry) {
     int64_t at = entry.index;
     if (at >= state->k) {

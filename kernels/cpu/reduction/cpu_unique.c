@@ -17,13 +17,13 @@ typedef struct State {
     bool sorted;
 } State;
 
-/* In the workspace. */
+/* Arrays in the workspace. */
 typedef struct Work {
     const State *state;
     uint64_t *keys; /* [items, outer, inner] */
     int64_t *order; /* items, sorted */
     int64_t *spare;
-    int64_t *leader; /* of an item: the first one that equals it */
+    int64_t *leader; /* for each item the first equal one */
     int64_t *number; /* the output position of a leader */
     KernelStopMeter meter;
 } Work;
@@ -72,7 +72,8 @@ static int compare(const Work *work, int64_t a, int64_t b) {
     return 0;
 }
 
-/* Merges [begin, middle) and [middle, end) of `from` into `to`; of equals the left one first. */
+/* Merges [begin, middle) and [middle, end) of `from` into `to`; of equal items the left one comes
+ * first. */
 static void merge(
     Work *work, const int64_t *from, int64_t *to, int64_t begin, int64_t middle, int64_t end) {
     int64_t left = begin, right = middle;
@@ -84,8 +85,8 @@ static void merge(
     }
 }
 
-/* Items in ascending order, equal ones by their index; in any, each once, when the kernel is to
- * stop. */
+/* Sorts items in ascending order, equal ones by their index. After a stop the order is any, with
+ * each item once. */
 static void sort(Work *work) {
     const int64_t count = work->state->items;
     KERNEL_STOP_EACH (i, 0, count) work->order[i] = i;

@@ -31,7 +31,7 @@ typedef struct Run {
     CpuComplex *scratch;
 } Run;
 
-/* Where a unit's numbers are: the first, and how far apart. */
+/* The numbers of a unit: the first ones, and the step between them. */
 typedef struct Lane {
     int64_t from, to, step;
 } Lane;

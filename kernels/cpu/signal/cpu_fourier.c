@@ -5,7 +5,7 @@
 
 enum {
     FACTORS_MAX = 64,
-    RADIX_MAX = 31, /* a larger prime factor goes through Bluestein's convolution */
+    RADIX_MAX = 31, /* lengths with a larger prime factor use Bluestein's convolution */
 };
 
 struct CpuFourier {
@@ -13,14 +13,14 @@ struct CpuFourier {
     uint32_t factor_count;
     int64_t factors[FACTORS_MAX];
     CpuComplex *roots; /* exp(-2 pi i k / length) */
-    /* Bluestein: the transform of `padded` elements that convolves, exp(-pi i k^2 / length), and
-     * the transform of its conjugate, wrapped around and divided by padded */
+    /* Bluestein: the transform of `padded` elements for the convolution; exp(-pi i k^2 / length);
+     * and the transform of its conjugate, wrapped around and divided by padded */
     const CpuFourier *inner;
     int64_t padded;
     CpuComplex *chirp, *kernel;
 };
 
-/* Factors up to RADIX_MAX, fours first; false: there is a larger one. */
+/* Finds factors up to RADIX_MAX, fours first. False: there is a larger factor. */
 static bool factorize(int64_t length, uint32_t *out_count, int64_t *out_factors) {
     uint32_t count = 0;
     for (; length % 4 == 0; length /= 4) out_factors[count++] = 4;
@@ -45,7 +45,7 @@ static bool is_direct(int64_t length) {
 size_t cpu_fourier_size(int64_t length) {
     const bool direct = is_direct(length);
     const int64_t padded = direct ? 0 : padded_length(length);
-    /* roots; or the roots of the inner transform, kernel, chirp and scratch */
+    /* the roots; or the inner transform's roots, kernel, chirp and scratch */
     return (size_t)(length + 3 * padded) * sizeof(CpuComplex) + 2 * sizeof(CpuFourier);
 }
 
@@ -53,7 +53,7 @@ int64_t cpu_fourier_scratch(int64_t length) {
     return is_direct(length) ? length : 2 * padded_length(length);
 }
 
-/* exp(-2 pi i k / n) for 0 <= k < n, from an angle within pi/4 so that nothing is lost. */
+/* exp(-2 pi i k / n) for 0 <= k < n, from an angle within pi/4, which loses no precision. */
 static CpuComplex root_of_unity(uint64_t k, uint64_t n) {
     const uint64_t eighths = 8 * k / n; /* k < 2^42: no overflow */
     const uint64_t quarter = (eighths + 1) / 2;
@@ -82,7 +82,7 @@ static CpuComplex subtract(CpuComplex a, CpuComplex b) {
 }
 static CpuComplex conjugate(CpuComplex a) { return (CpuComplex){a.re, -a.im}; }
 
-/* A butterfly of p inputs, `step` apart; outputs before their twiddles. */
+/* A butterfly of p inputs that are `step` apart; the outputs lack their twiddles. */
 static void combine(const CpuFourier *fourier, int64_t p, const CpuComplex *in, CpuComplex *out) {
     if (p == 2) {
         out[0] = add(in[0], in[1]);
@@ -107,8 +107,8 @@ static void combine(const CpuFourier *fourier, int64_t p, const CpuComplex *in, 
     }
 }
 
-/* One pass of Stockham's algorithm: `rest` elements are still to be split, `step` transforms lie
- * side by side. */
+/* One pass of Stockham's algorithm: `rest` elements are still to be split, and `step` transforms
+ * are side by side. */
 static void run_pass(const CpuFourier *fourier, int64_t p, int64_t rest, int64_t step,
     const CpuComplex *from, CpuComplex *to) {
     const int64_t columns = rest / p;
@@ -174,7 +174,7 @@ void cpu_fourier_run(
         values[i] = conjugate(values[i]);
 }
 
-/* For a meter: a root takes a sine and a cosine. */
+/* The work of a root, a sine and a cosine, for the meter. */
 enum { ROOT_WORK = 64 };
 
 /* Sets up a transform with small factors only. Returns the memory behind its roots. */
@@ -193,7 +193,7 @@ static void make_bluestein(int64_t length, CpuComplex *memory, CpuFourier *inner
     *out = (CpuFourier){.length = length, .inner = inner, .padded = padded};
     out->kernel = make_direct(padded, memory, inner);
     out->chirp = out->kernel + padded;
-    /* k^2 modulo 2 length, without the square */
+    /* k^2 modulo 2 length, without computing the square */
     uint64_t square = 0, period = 2 * (uint64_t)length;
     KERNEL_STOP_EACH (i, 0, padded) out->kernel[i] = (CpuComplex){0, 0};
     KernelStopMeter meter = {0};

@@ -109,7 +109,7 @@ static double mel_of(double hertz) {
     return 2595 * scalar_log1p_f64(hertz / 700) / scalar_log_f64(10);
 }
 
-/* The bin in which edge `at` (0 … bands + 1) lies. */
+/* The bin of edge `at` (0 … bands + 1). */
 static int64_t edge_of(const MelState *state, int64_t at) {
     const MelArguments *mel = &state->mel;
     const double low = mel_of(mel->low), high = mel_of(mel->high);
@@ -127,7 +127,7 @@ static double weight_of(int64_t bin, int64_t left, int64_t center, int64_t right
     return 0;
 }
 
-/* A unit is a block of bands, whose edges are found once. */
+/* A unit is a block of bands, whose edges are computed once. */
 static Error *run_mel(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const MelRun *run = context;

@@ -1,4 +1,4 @@
-/* RegexFullMatch: elements are shared by the threads, each with scratch of its own. */
+/* RegexFullMatch: threads share the elements, and each has scratch of its own. */
 #include "kernels/cpu/strings/cpu_strings.h"
 #include "kernels/tensor/regex.h"
 

@@ -105,7 +105,7 @@ static bool write_int(DType dtype, int64_t value, void *out) {
     return true;
 }
 
-/* Whole numbers in all their digits; others, "1e3", are cut towards zero. */
+/* Reads whole numbers exactly; other numbers, such as "1e3", are cut towards zero. */
 static bool read_int(DType dtype, const char *text, void *out) {
     char *end;
     double real;

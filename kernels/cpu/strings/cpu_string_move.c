@@ -1,7 +1,7 @@
 /* Operators that move elements, for strings: the same operator moves the elements' numbers, then
- * the texts follow. So indices are checked by the usual code, and every such operator supports
- * strings. Number 0 is the empty string. For operators that compare, numbers are ordered as the
- * texts are. */
+ * the texts are copied in that order. So indices are checked by the usual code, and every such
+ * operator supports strings. Number 0 is the empty string. For operators that compare, numbers are
+ * ordered as the texts are. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 typedef struct State {
     Plan *inner; /* int64 in the place of strings */
     uint32_t input_count, output_count;
-    bool compares; /* one input, whose equal elements have one number */
+    bool compares; /* one input; equal elements have one number */
     bool is_string[PLAN_INPUTS_MAX], makes_strings[PLAN_OUTPUTS_MAX];
     int64_t counts[PLAN_INPUTS_MAX]; /* elements of each input of strings */
     int64_t bases[PLAN_INPUTS_MAX];  /* the number of each input's first element */
@@ -27,7 +27,7 @@ typedef struct Ordered {
 typedef struct Numbers {
     uint64_t inputs[PLAN_INPUTS_MAX], outputs[PLAN_OUTPUTS_MAX];
     int64_t *block;
-    Ordered *ordered; /* of an operator that compares: by their numbers; in the block */
+    Ordered *ordered; /* of an operator that compares: texts by number; in the block */
     Ordered *order_block;
     void *workspace;
 } Numbers;
@@ -38,7 +38,7 @@ static void numbers_deinit(Numbers *numbers) {
     memory_free(numbers->workspace);
 }
 
-/* The text of a number, which came out of the inner operator. */
+/* The text of a number that the inner operator returned. */
 static StringView find_text(
     const State *state, const Launch *launch, const Numbers *numbers, int64_t number) {
     for (uint32_t i = state->input_count; i-- > 0;) {
@@ -50,7 +50,7 @@ static StringView find_text(
     return (StringView){"", 0};
 }
 
-/* By bytes, which orders UTF-8 by code points. */
+/* Compares by bytes, which orders UTF-8 by code points. */
 static int compare_texts(const StringView *a, const StringView *b) {
     const uint64_t shorter = a->size < b->size ? a->size : b->size;
     int order = 0;
@@ -73,8 +73,8 @@ static void merge(
     }
 }
 
-/* By the texts, equal ones in the order they are in. *inout_items and *inout_spare change places as
- * often as it takes. Errors: ABANDONED. */
+/* Sorts by texts, and keeps the order of equal ones. *inout_items and *inout_spare may be
+ * exchanged. Errors: ABANDONED. */
 MUST_CHECK static Error *sort(Ordered **inout_items, Ordered **inout_spare, int64_t count) {
     KernelStopMeter meter = {0};
     for (int64_t run = 1; run < count; run *= 2) {
@@ -111,7 +111,7 @@ static Error *order_input(
     return NULL;
 }
 
-/* shapes: of the outputs, where there are some to be made. */
+/* shapes: of the outputs, if outputs are made. */
 static Error *number_inputs(
     const State *state, const Launch *launch, const Shape *shapes, Numbers *numbers) {
     uint64_t count = 0;
@@ -231,7 +231,7 @@ static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out)
     TensorSpec *inputs = (TensorSpec *)(inner + 1);
     *inner = *request;
     inner->inputs = inputs;
-    /* an expansion otherwise, and of strings those have no plan */
+    /* Append would be an expansion, which has no plan for strings */
     if (request->operator_info->id == OPERATOR_APPEND)
         inner->operator_info = operator_get(OPERATOR_CONCAT);
     for (uint32_t i = 0; i < request->input_count; i++) {
@@ -287,7 +287,7 @@ static Error *plan_move(Device *device, const PlanRequest *request, Plan **out) 
     return NULL;
 }
 
-/* Where and OneHot: chosen by their first input, so all of its types are taken here. */
+/* The first input of Where and OneHot decides the row, so their rows accept all of its types. */
 #define MOVES(id)                                                                                  \
     { OPERATOR_##id, DTYPES_STRING, plan_move, "cpu.string_move", KERNEL_PORTABLE }
 

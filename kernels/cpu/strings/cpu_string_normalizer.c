@@ -31,11 +31,11 @@ static bool is_stop_word(const State *state, StringView text) {
     return false;
 }
 
-/* For a meter: a text is read no further than it is a stop word. */
+/* Work for the meter. Comparing a text with a stop word ends at the first difference. */
 enum { POINT_WORK = 16 };
 static uint64_t word_work(const State *state) { return 32 * ((uint64_t)state->stop_count + 1); }
 
-/* One code point in the new case; how many bytes. */
+/* Changes the case of one code point. Returns the number of bytes. */
 static size_t change_point(CaseChange change, StringView text, size_t *inout_at, char out[4]) {
     uint32_t point = utf8_next(text.text, inout_at);
     return utf8_put(change == CASE_LOWER ? utf8_to_lower(point) : utf8_to_upper(point), out);
@@ -50,7 +50,7 @@ static uint64_t changed_size(const State *state, StringView text, KernelStopMete
     return size;
 }
 
-/* At least one element: an empty one where all were stop words. */
+/* The result has at least one element: an empty one if all were stop words. */
 static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes) {
     const State *state = plan_state(plan);
     int64_t kept = 0;

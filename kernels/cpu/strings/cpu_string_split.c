@@ -51,7 +51,8 @@ static bool next_word(Rest *rest, StringView *out) {
     return true;
 }
 
-/* In pieces of the text, each of which holds the beginning of the next. */
+/* Searches piece by piece; each piece contains the beginning of the next, so that no delimiter is
+ * missed. */
 static const char *find_delimiter(const State *state, Rest *rest) {
     const StringView text = rest->text;
     for (uint64_t at = 0; at + state->delimiter_size <= text.size; at += FIND_BYTES) {
@@ -119,7 +120,7 @@ static Error *measure_bytes(
     return kernel_stop_check();
 }
 
-/* Elements with fewer pieces than the most have empty ones behind. */
+/* Elements with fewer pieces than the longest are filled up with empty ones. */
 static Error *launch_split(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     int64_t most = output_shapes[0].dims[output_shapes[0].rank - 1];

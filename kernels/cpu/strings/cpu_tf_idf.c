@@ -24,7 +24,7 @@ typedef struct State {
     Attributes *attributes; /* retained: holds the pool */
     const int64_t *pool_ints;
     Ngram *ngrams;
-    uint32_t *table; /* of ngrams by hash: 1 + index */
+    uint32_t *table; /* by hash: 1 + index in ngrams */
     size_t table_size;
 } State;
 
@@ -70,8 +70,7 @@ static bool ngram_is(const State *state, const Ngram *ngram, const void *from, i
     return true;
 }
 
-/* Counts the n-gram of `length` items from start on; the same may stand in the pool more than
- * once. */
+/* Counts the n-gram of `length` items from start on. The pool may have an n-gram several times. */
 static void count_ngram(
     const Run *run, float *row, int64_t start, int64_t step, uint32_t length, uint64_t hash) {
     const State *state = run->state;
@@ -90,7 +89,7 @@ static void count_ngram(
     }
 }
 
-/* Items `step` apart; single ones count once, not for each distance. */
+/* Counts n-grams of items that are `step` apart; single items count only for the first step. */
 static void count_row(const Run *run, int64_t begin, float *row, int64_t step) {
     const State *state = run->state;
     const int64_t least = step > 1 && state->least == 1 ? 2 : state->least;

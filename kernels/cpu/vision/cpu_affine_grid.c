@@ -22,7 +22,8 @@ typedef struct Run {
 /* The position of index `at` among `dim`. */
 static double position(const State *state, int64_t at, int64_t dim) {
     if (!state->corners) return (double)(2 * at + 1) / (double)dim - 1;
-    return dim > 1 ? (double)(2 * at) / (double)(dim - 1) - 1 : 0; /* as PyTorch */
+    /* the same formula as PyTorch's */
+    return dim > 1 ? (double)(2 * at) / (double)(dim - 1) - 1 : 0;
 }
 
 static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -32,7 +33,8 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     const uint32_t rank = state->rank;
     const int64_t width = state->dims[rank - 1];
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
-        double theta[RANK_MAX * (RANK_MAX + 1)], at[RANK_MAX + 1]; /* at: innermost first, then 1 */
+        /* at: the point, innermost dimension first, then 1 */
+        double theta[RANK_MAX * (RANK_MAX + 1)], at[RANK_MAX + 1];
         const int64_t image = unit / state->rows, size = rank * (rank + 1);
         for (int64_t i = 0; i < size; i++)
             theta[i] = cpu_float_load(state->wide, run->theta, image * size + i);

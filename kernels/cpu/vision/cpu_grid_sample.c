@@ -13,7 +13,7 @@ enum { TAPS_PER_PART = 32768 };
 typedef struct State {
     CpuSampler sampler;
     int64_t channels, input_count, output_count; /* of a plane */
-    int64_t block, blocks;                       /* points at a time; how many times */
+    int64_t block, blocks;                       /* points of a block; blocks of an image */
     uint64_t units;                              /* of all images */
     uint32_t tap_count;
     uint32_t size; /* of an element that is moved */
@@ -28,8 +28,8 @@ typedef struct Run {
     char *y;
 } Run;
 
-/* From -1 … 1 to elements. float32 in float32, as everybody computes it: which element is nearest
- * depends on it. */
+/* Converts -1 … 1 to elements. float32 is computed in float32, as other implementations do, since
+ * the nearest element depends on rounding. */
 static double denormalize_f32(float n, int64_t dim, bool corners) {
     const float size = (float)dim;
     if (corners) return (double)((n + 1) / 2 * (size - 1));
@@ -53,7 +53,7 @@ static double load(const State *state, const void *grid, int64_t at, int64_t dim
     return denormalize_f32(((const float *)grid)[at], dim, corners);
 }
 
-/* The grid's coordinates come innermost dimension first. */
+/* The grid's coordinates are in the order innermost dimension first. */
 static void find_taps(const Run *run, int64_t first, int64_t count, CpuSamplerTaps *out) {
     const State *state = run->state;
     const uint32_t rank = state->sampler.rank;

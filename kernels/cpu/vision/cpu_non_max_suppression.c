@@ -1,5 +1,6 @@
-/* NonMaxSuppression: for each image and class the boxes by falling score, each kept unless it
- * overlaps a kept one. The result is computed once to count it and once more to write it. */
+/* NonMaxSuppression: for each image and class takes the boxes by falling score, and keeps each
+ * unless it overlaps a kept one. The result is computed once to count it and once more to write
+ * it. */
 #include "base/checked.h"
 #include "kernels/cpu/core/cpu_internal.h"
 
@@ -20,13 +21,14 @@ typedef struct Candidate {
 typedef struct Run {
     const State *state;
     const float *boxes, *scores;
-    Candidate *candidates; /* boxes of them for each image and class */
-    int64_t *counts;       /* kept, for each image and class */
+    Candidate *candidates; /* `boxes` candidates for each image and class */
+    int64_t *counts;       /* number of kept boxes, for each image and class */
     int64_t limit;
     float overlap, threshold;
 } Run;
 
-/* Falling scores, then rising index. A NaN that no threshold stops is below everything. */
+/* Sorts by falling score, then by rising index. A NaN that passes the threshold is below every
+ * number. */
 static bool comes_before(Candidate a, Candidate b) {
     const bool a_none = a.score != a.score, b_none = b.score != b.score;
     if (a_none != b_none) return b_none;
@@ -34,7 +36,7 @@ static bool comes_before(Candidate a, Candidate b) {
     return a.box < b.box;
 }
 
-/* The heap's root comes last of all. */
+/* The heap's root is the last in the order. */
 static void sift(Candidate *heap, int64_t count, int64_t at) {
     const Candidate entry = heap[at];
     for (int64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
@@ -128,7 +130,7 @@ static float load_number(const Plan *plan, const Launch *launch, uint32_t index)
     return *(const volatile float *)cpu_input(launch, index);
 }
 
-/* Without a limit, or with one below 1, nothing is kept. */
+/* Without a limit, or with a limit below 1, no box is kept. */
 static Error *select_all(const Plan *plan, const Launch *launch, Run *out, int64_t *out_total) {
     const State *state = plan_state(plan);
     const int64_t units = state->batch * state->classes;

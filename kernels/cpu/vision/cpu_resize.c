@@ -29,7 +29,7 @@ typedef struct Table {
 
 typedef struct Tables {
     ResizeArguments resize;
-    size_t late_bytes; /* of those that a launch makes; 0: axes has them */
+    size_t late_bytes; /* bytes of tables that a launch makes; 0: `axes` has them */
     Table axes[SHAPE_RANK_MAX];
 } Tables;
 
@@ -46,7 +46,7 @@ typedef struct State {
     Pass passes[SHAPE_RANK_MAX];
     bool extrapolates, wide, rounds; /* wide: float64; rounds: to integers */
     int64_t count;                   /* of the output */
-    uint64_t between_bytes;          /* of one of two buffers between passes */
+    uint64_t between_bytes;          /* of each of two buffers between passes */
     void (*combine_f32)(
         const float *x, int64_t inner, const CpuResizeSpan *span, const double *weights, float *y);
     void (*combine_f64)(const double *x, int64_t inner, const CpuResizeSpan *span,
@@ -78,7 +78,7 @@ CPU_VARIANTS(combine_f64,
     (const double *x, int64_t inner, const CpuResizeSpan *span, const double *weights, double *y),
     (x, inner, span, weights, y));
 
-/* Of one axis: spans, and weights behind them. */
+/* Adds the bytes of one axis: spans, then weights. */
 static Error *add_table_bytes(int64_t taps, int64_t output, size_t *inout_bytes) {
     size_t per_output, bytes;
     if (taps == 0) return NULL;
@@ -102,7 +102,7 @@ static void make_tables(const ResizeArguments *resize, void *memory, Table *out)
     }
 }
 
-/* Bytes behind a plan's state, and those that a launch needs instead. */
+/* The bytes of tables behind a plan's state, and of tables that each launch makes. */
 static Error *tables_bytes(
     const ResizeArguments *resize, bool empty, size_t *out_plan, size_t *out_launch) {
     size_t bytes = 0;
@@ -114,7 +114,7 @@ static Error *tables_bytes(
     return NULL;
 }
 
-/* By a launch, in memory of late_bytes. */
+/* Makes the tables for a launch in memory of late_bytes. */
 static const Table *tables_made(const Tables *tables, void *memory, Table *out) {
     make_tables(&tables->resize, memory, out);
     return out;
@@ -137,7 +137,7 @@ static void fill(const State *state, void *to, int64_t at, int64_t count) {
     }
 }
 
-/* A unit is one output index along the axis, of one outer index. */
+/* A unit is one output index along the axis, at one outer index. */
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const PassRun *run = context;
@@ -216,7 +216,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         call->outputs[0]);
 }
 
-/* The axes that change, those that shrink most first. */
+/* The axes that change; axes that shrink the most come first. */
 static uint32_t order_axes(const ResizeArguments *resize, uint32_t out[SHAPE_RANK_MAX]) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < resize->rank; i++) {
@@ -285,7 +285,7 @@ static Error *plan_weighted(
     return cpu_plan_check(out);
 }
 
-/* Nearest. Dimensions behind the last one that changes travel as blocks of bytes. */
+/* Nearest: dimensions behind the last one that changes are moved as blocks of bytes. */
 typedef struct MoveState {
     Tables tables;
     uint32_t rank; /* up to and with the last dimension that changes; 1 at least */
@@ -301,7 +301,7 @@ typedef struct MoveRun {
     char *to;
 } MoveRun;
 
-/* Where output index `at` comes from; -1: from nowhere. */
+/* The input index for output index `at`; -1: outside the input. */
 static int64_t source(const Table *table, int64_t at) {
     if (table->taps == 0) return at;
     return table->spans[at].count ? table->spans[at].first : -1;

@@ -8,7 +8,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-/* How the filter is stretched: 1 but for antialiasing where it shrinks. */
+/* The stretch of the filter: 1 unless the axis shrinks with antialiasing. */
 static double stretch_of(const ResizeArguments *resize, const ResizeAxis *axis) {
     const double scale = resize_scale(axis);
     return resize->antialias && scale < 1 ? scale : 1;
@@ -20,7 +20,7 @@ static double radius_of(const ResizeArguments *resize, const ResizeAxis *axis) {
 
 static bool stays(const ResizeArguments *resize, const ResizeAxis *axis) {
     if (axis->input != axis->output || resize_scale(axis) != 1) return false;
-    /* the coordinates of a region are others even where the length is the same */
+    /* a region has other coordinates even if the length is the same */
     return resize->coordinates != RESIZE_TF_CROP_AND_RESIZE || (axis->start == 0 && axis->end == 1);
 }
 
@@ -58,7 +58,8 @@ static double filter(const ResizeArguments *resize, double distance) {
     return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Elements beyond the ends are those at the ends, whose weights add up, or count for nothing. */
+/* An element beyond an end counts as the element at that end, whose weights add up, or is left
+ * out. */
 static CpuResizeSpan weigh(const ResizeArguments *resize, const ResizeAxis *axis, int64_t taps,
     double x, double *weights) {
     const double radius = radius_of(resize, axis), stretch = stretch_of(resize, axis);

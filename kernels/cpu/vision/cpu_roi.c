@@ -17,18 +17,18 @@ typedef struct State {
 typedef struct Run {
     const State *state;
     const void *x, *regions;
-    int64_t *images; /* of each region: checked, in the workspace */
+    int64_t *images; /* of each region: the checked index of its image; in the workspace */
     void *y;
 } Run;
 
-/* Samples of a bin along one dimension: sample i lies at start + (i + 0.5) * step. */
+/* Samples of a bin along one dimension: sample i is at start + (i + 0.5) * step. */
 typedef struct Samples {
     double start, step;
     int64_t count;
 } Samples;
 
-/* Of the samples those that may touch 0 … dim: the others are nothing, however many a hostile
- * region asks for. */
+/* The samples that may touch 0 … dim. Other samples are 0, however many a hostile region asks
+ * for. */
 static void clip_samples(
     const Samples *samples, int64_t dim, int64_t *out_begin, int64_t *out_end) {
     const double count = (double)samples->count;
@@ -43,7 +43,7 @@ static void clip_samples(
     *out_end = high < count ? (high > 0 ? (int64_t)high : 0) : samples->count;
 }
 
-/* Where a sample lies between two neighbours. */
+/* A sample's place between two neighbours. */
 typedef struct Between {
     int64_t low, high;
     double rest;
@@ -158,7 +158,7 @@ static void align_region(const Run *run, int64_t region, int64_t channel) {
         }
 }
 
-/* One dimension of a region for MaxRoiPool: whole elements, one at least. */
+/* One dimension of a region for MaxRoiPool: whole elements, at least one. */
 typedef struct Span {
     double start, bin;
 } Span;
@@ -217,7 +217,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-/* RoiAlign: from a vector of its own. */
+/* RoiAlign reads the images' indices from an input of their own. */
 static Error *read_images(const State *state, const int64_t *indices, int64_t *out) {
     for (int64_t i = 0; i < state->regions; i++) {
         out[i] = ((const volatile int64_t *)indices)[i];
@@ -251,7 +251,7 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         TRY(read_images(state, (const int64_t *)(const void *)call->inputs[2], run.images));
     else
         TRY(read_first_numbers(state, run.regions, run.images));
-    /* how large regions are is not known: about four elements a bin */
+    /* the size of regions is not known: about four elements for each bin */
     const int64_t cost = state->pooled_height * state->pooled_width * 4;
     return cpu_for_each(call->device, call->launch->threads, units,
         (uint64_t)(SAMPLES_PER_PART / cost) + 1, run_units, &run);

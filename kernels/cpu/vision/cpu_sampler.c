@@ -23,7 +23,7 @@ uint32_t cpu_sampler_block(const CpuSampler *sampler) {
     return fit < CPU_SAMPLER_POINTS_MAX ? fit : CPU_SAMPLER_POINTS_MAX;
 }
 
-/* Back and forth between the limits until it lies between them. */
+/* Reflects x at the limits until it is between them. */
 static double reflect(double x, double low, double high) {
     const double range = high - low;
     if (!(range > 0)) return low;
@@ -40,7 +40,7 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* The coordinate that stands for one outside. */
+/* The coordinate inside the image that stands for one outside. */
 static double bring_inside(const CpuSampler *sampler, uint32_t d, double x) {
     const double last = (double)(sampler->dims[d] - 1), edge = sampler->corners ? 0 : 0.5;
     if (x != x) x = sampler->padding == CPU_SAMPLER_ZEROS ? -FAR : 0;
@@ -50,7 +50,7 @@ static double bring_inside(const CpuSampler *sampler, uint32_t d, double x) {
     return sampler->padding == CPU_SAMPLER_REFLECTION ? reflect(x, -edge, last + edge) : x;
 }
 
-/* The element that index i along d stands for; -1: a zero. */
+/* The element that index i along d stands for; -1: zero. */
 static int64_t index_inside(const CpuSampler *sampler, uint32_t d, int64_t i) {
     const int64_t last = sampler->dims[d] - 1;
     if (i >= 0 && i <= last) return i;
@@ -89,7 +89,8 @@ void cpu_sampler_taps(
         const double below = floor(at);
         const int64_t first = (int64_t)below - (sampler->mode == CPU_SAMPLER_CUBIC);
         weigh(sampler->mode, at - below, weights);
-        /* each tap so far becomes several; from the last on, so that none is overwritten */
+        /* each tap becomes several; from the last one on, so that none is overwritten before it is
+         * read */
         for (uint32_t i = count; i-- > 0;) {
             const int64_t offset = out_offsets[i];
             const double weight = out_weights[i];
