@@ -3,17 +3,11 @@
 
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
-#include "tools/client/job_changes.h"
+#include "tools/client/job_checkpoint.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/output_pieces.h"
+#include "tools/client/route_call.h"
 
-const CommandOption command_suspend_options[] = {{0}};
-const CommandOption command_cancel_options[] = {{0}};
-const CommandOption command_rm_job_options[] = {{0}};
-const CommandOption command_fork_options[] = {
-    {"from", "ID", false, "the checkpoint to begin at; default the newest"},
-    {0},
-};
 const CommandOption command_result_options[] = {
     {"output", "FILE.npz", false, "where the outputs go (also -o)"},
     {"partial", NULL, false, "the outputs so far of a job that has not succeeded"},
@@ -32,41 +26,6 @@ const CommandOption command_restore_options[] = {
     {"device", "D", false, "cpu, sim:0 ...; default: any"},
     {0},
 };
-
-static void print_state(json_object *job) {
-    printf("%s %s\n", remote_text(job, "job"), remote_text(job, "state"));
-}
-
-Error *job_changes_run(CommandContext *context, HttpMethod method, const char *what) {
-    OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
-    json_object *body;
-    int64_t from;
-    const char *device = command_option(context, "device");
-    TRY(command_integer(context, "from", 1, INT64_MAX, 1, &from));
-    TRY(remote_need(context, &client));
-    TRY(json_fields_create(&body));
-    if (command_flag(context, "from")) json_fields_int(body, "from", from);
-    if (device) json_fields_text(body, "device", device);
-    job_watch_path(&path, context->arguments[0], what);
-    return remote_do(context, client, method, &path, body, print_state);
-}
-
-Error *command_suspend(CommandContext *context) {
-    return job_changes_run(context, HTTP_METHOD_POST, "suspend");
-}
-
-Error *command_cancel(CommandContext *context) {
-    return job_changes_run(context, HTTP_METHOD_POST, "cancel");
-}
-
-Error *command_fork(CommandContext *context) {
-    return job_changes_run(context, HTTP_METHOD_POST, "fork");
-}
-
-Error *command_rm_job(CommandContext *context) {
-    return job_changes_run(context, HTTP_METHOD_DELETE, NULL);
-}
 
 /* Errors: INVALID the job has not succeeded and --partial is not given. */
 static Error *check_state(const CommandContext *context, json_object *job) {
@@ -106,26 +65,6 @@ Error *command_result(CommandContext *context) {
     return command_print_json(job);
 }
 
-Error *job_changes_fetch_checkpoint(HttpClient *client, const CommandContext *context,
-    const char *job, const char *path, bool release, uint64_t *out_bytes) {
-    TextBuilder OWN_TEXT(address) = {0};
-    HttpClientReply OWN_REPLY(reply) = {0};
-    const char *from = command_option(context, "from");
-    job_watch_path(&address, job, "checkpoint");
-    if (from) http_client_query(&address, "from", from);
-    if (command_flag(context, "with-model")) http_client_query(&address, "with_model", "1");
-    TRY(text_builder_check(&address));
-    HttpClientCall call = {
-        .method = release ? HTTP_METHOD_POST : HTTP_METHOD_GET,
-        .path = text_builder_get(&address),
-        .json = release ? "{\"release\":true}" : NULL,
-        .output = path,
-    };
-    TRY(http_client_call(client, &call, &reply));
-    *out_bytes = reply.bytes;
-    return NULL;
-}
-
 /* The file is durable, so the daemon need not keep the job's data for another restore. */
 static void drop_data(HttpClient *client, const char *job) {
     TextBuilder OWN_TEXT(address) = {0};
@@ -144,7 +83,7 @@ Error *command_checkpoint(CommandContext *context) {
     TRY(command_integer(context, "from", 1, INT64_MAX, 1, &ignored));
     TRY(remote_need(context, &client));
     bool release = command_flag(context, "release");
-    TRY(job_changes_fetch_checkpoint(client, context, job, output, release, &bytes));
+    TRY(job_checkpoint_fetch(client, context, job, output, release, &bytes));
     if (release) drop_data(client, job);
     if (!context->json) {
         printf("%s: job %s, %.1f MB\n", output, job, (double)bytes / 1e6);
@@ -177,5 +116,5 @@ Error *command_restore(CommandContext *context) {
     if (device) http_client_query(&path, "device", device);
     TRY(remote_send_file(client, &path, context->arguments[0], &job));
     tell_new_name(context, job);
-    return remote_show(context, job, print_state);
+    return route_call_show(context, job, "{job} {state}");
 }

@@ -5,6 +5,7 @@
 #include "kernels/registry/device_registry.h"
 #include "kernels/operator/kernel_table.h"
 #include "scheduler/http/client/json_fields.h"
+#include "scheduler/http/server/jobs_api.h"
 #include "tools/client/remote.h"
 
 const CommandOption command_devices_options[] = {
@@ -27,12 +28,12 @@ static Error *print_device(const CommandContext *context, const char *spec) {
     TRY(device->class_->memory(device, &memory));
     device->class_->determinism_class(device, &class_text);
     TRY(text_builder_check(&class_text));
-    TRY(json_fields_create(&object));
-    json_fields_text(object, "device", device->name);
-    json_fields_text(object, "name", device->class_->kind);
-    json_fields_int(object, "memory_bytes", (int64_t)memory.total_bytes);
-    json_fields_int(object, "free_bytes", (int64_t)memory.free_bytes);
-    json_fields_text(object, "determinism_class", text_builder_get(&class_text));
+    JobsApiDevice shown = {.determinism_class = text_builder_get(&class_text),
+        .memory_bytes = memory.total_bytes,
+        .free_bytes = memory.free_bytes};
+    (void)snprintf(shown.device, sizeof shown.device, "%s", device->name);
+    (void)snprintf(shown.name, sizeof shown.name, "%s", device->class_->kind);
+    TRY(jobs_api_device_json(&shown, &object));
     return remote_show(context, object, print_row);
 }
 

@@ -2,16 +2,16 @@
 #include <stdio.h>
 
 #include "store/jobs/job_state.h"
+#include "tools/client/answer_line.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
+#include "tools/client/route_call.h"
 
 const CommandOption command_jobs_options[] = {
     {"state", "S", false, "only jobs in this state"},
     {0},
 };
 const CommandOption command_job_options[] = {{0}};
-const CommandOption command_logs_options[] = {{0}};
-const CommandOption command_checkpoints_options[] = {{0}};
 const CommandOption command_watch_options[] = {
     {"since", "SEQ", false, "goes on behind this line"},
     {0},
@@ -48,13 +48,6 @@ Error *command_jobs(CommandContext *context) {
     return remote_list(context, client, &path, print_header, print_row);
 }
 
-static void print_event(json_object *event) {
-    char time[32];
-    remote_print_time(remote_real(event, "time"), time);
-    printf("%6lld  %s  %-10s %-10s %s\n", (long long)remote_int(event, "seq"), time,
-        remote_text(event, "kind"), remote_text(event, "state"), remote_text(event, "why"));
-}
-
 /* Prints nothing for a job without a deadline. */
 static void print_deadline(json_object *job) {
     char deadline[32], end[32];
@@ -77,7 +70,9 @@ static void print_job(json_object *job) {
     print_header();
     print_row(job);
     print_deadline(job);
-    for (size_t i = 0; i < count; i++) print_event(json_object_array_get_idx(events, i));
+    for (size_t i = 0; i < count; i++)
+        answer_line_print(
+            route_verbs[ROUTE_VERB_JOB_EVENTS].line, json_object_array_get_idx(events, i));
 }
 
 Error *command_job(CommandContext *context) {
@@ -86,36 +81,6 @@ Error *command_job(CommandContext *context) {
     TRY(remote_need(context, &client));
     job_watch_path(&path, context->arguments[0], NULL);
     return remote_do(context, client, HTTP_METHOD_GET, &path, NULL, print_job);
-}
-
-Error *command_logs(CommandContext *context) {
-    OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
-    TRY(remote_need(context, &client));
-    job_watch_path(&path, context->arguments[0], "events");
-    return remote_list(context, client, &path, NULL, print_event);
-}
-
-static void print_checkpoints_header(void) {
-    printf("%6s  %-16s %12s %10s %10s\n", "id", "time", "MB", "items", "outputs");
-}
-
-static void print_checkpoint(json_object *checkpoint) {
-    char time[32], items[32] = "-"; /* for a single job */
-    int64_t done = remote_int(checkpoint, "items_done");
-    remote_print_time(remote_real(checkpoint, "time"), time);
-    if (done >= 0) (void)snprintf(items, sizeof items, "%lld", (long long)done);
-    printf("%6lld  %-16s %12.1f %10s %10lld\n", (long long)remote_int(checkpoint, "id"), time,
-        remote_real(checkpoint, "bytes") / 1e6, items,
-        (long long)remote_int(checkpoint, "sequence"));
-}
-
-Error *command_checkpoints(CommandContext *context) {
-    OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
-    TRY(remote_need(context, &client));
-    job_watch_path(&path, context->arguments[0], "checkpoints");
-    return remote_list(context, client, &path, print_checkpoints_header, print_checkpoint);
 }
 
 Error *command_watch(CommandContext *context) {

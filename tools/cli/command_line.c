@@ -3,13 +3,34 @@
 
 #include "include/layover.h"
 #include "scheduler/http/client/json_fields.h"
-#include "tools/client/command.h"
+#include "tools/client/route_call.h"
+
+static Error *send_call(CommandContext *context) {
+    return route_call_run(context, context->command->call);
+}
 
 const Command commands[] = {
-#define COMMAND(verb, function, usage, min, max, summary, example)                                 \
-    {verb, usage, min, max, summary, example, command_##function##_options, command_##function},
+#define COMMAND(verb_, function, usage_, min, max, summary_, example_)                             \
+    {.verb = verb_,                                                                                \
+        .usage = usage_,                                                                           \
+        .argument_count_min = (min),                                                               \
+        .argument_count_max = (max),                                                               \
+        .summary = summary_,                                                                       \
+        .example = example_,                                                                       \
+        .options = command_##function##_options,                                                   \
+        .run = command_##function},
 #include "tools/client/commands.def"
 #undef COMMAND
+#define VERB(route, verb_, behind_, arguments, answer, line, summary_, example_)                   \
+    {.verb = verb_,                                                                                \
+        .usage = arguments,                                                                        \
+        .summary = summary_,                                                                       \
+        .example = example_,                                                                       \
+        .options = &route_options[ROUTE_OPTIONS_##route + 1],                                      \
+        .run = send_call,                                                                          \
+        .call = &route_verbs[ROUTE_VERB_##route],                                                  \
+        .behind = behind_},
+#include "scheduler/http/server/routes.def"
     {0},
 };
 
@@ -137,11 +158,12 @@ static Error *scan_word(Scan *scan, CommandContext *context, const char *word) {
 static Error *check_arguments(const CommandContext *context) {
     const Command *command = context->command;
     if (!command) FAIL(USAGE, "a verb is missing; layover --help lists them");
-    if (context->argument_count < command->argument_count_min ||
-        context->argument_count > command->argument_count_max)
+    const uint32_t names = command->call ? route_call_count_names(command->call) : 0;
+    const uint32_t min = command->call ? names : command->argument_count_min;
+    const uint32_t max = command->call ? names : command->argument_count_max;
+    if (context->argument_count < min || context->argument_count > max)
         FAIL(USAGE, "%s: %s arguments; usage: layover %s %s", command->verb,
-            context->argument_count < command->argument_count_min ? "missing" : "too many",
-            command->verb, command->usage);
+            context->argument_count < min ? "missing" : "too many", command->verb, command->usage);
     for (uint32_t i = 0; i < context->argument_count; i++)
         if (!*context->arguments[i])
             FAIL(USAGE, "%s: argument %u is empty; usage: layover %s %s", command->verb, i + 1,
@@ -193,6 +215,16 @@ static void print_options(const CommandOption *options) {
     }
 }
 
+/* Prints the verbs that stand behind one, each with those behind itself; NULL: those of
+ * commands.def, and all others behind them. */
+static void print_verbs(const char *behind) {
+    for (const Command *at = commands; at->verb; at++) {
+        if (behind ? !at->behind || strcmp(at->behind, behind) != 0 : at->behind != NULL) continue;
+        printf("  %-11s %-20s %s\n", at->verb, at->usage, at->summary);
+        print_verbs(at->verb);
+    }
+}
+
 void command_line_print_help(const Command *command) {
     if (command) {
         printf("usage: layover %s %s [options]\n%s\n", command->verb, command->usage,
@@ -207,8 +239,7 @@ void command_line_print_help(const Command *command) {
     printf(
         "usage: layover [--home DIR] [--json] [--quiet] VERB ...\n"
         "Stores machine-learning models, runs them, and stops and resumes their executions.\n\n");
-    for (const Command *at = commands; at->verb; at++)
-        printf("  %-11s %-20s %s\n", at->verb, at->usage, at->summary);
+    print_verbs(NULL);
     printf("\nfor every verb:\n");
     print_options(global_options);
     printf(

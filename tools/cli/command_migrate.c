@@ -4,7 +4,7 @@
 
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
-#include "scheduler/http/client/json_fields.h"
+#include "tools/client/route_call.h"
 
 enum { POLL_MS = 50 };
 
@@ -18,19 +18,11 @@ const CommandOption command_adopt_options[] = {
     {0},
 };
 
-static Error *begin(const CommandContext *context, HttpClient *client, json_object **out) {
-    TextBuilder OWN_TEXT(path) = {0};
-    json_object *body;
-    int64_t bandwidth;
-    const char *to = command_option(context, "to");
-    if (!to) FAIL(USAGE, "migrate: --to NODE is missing");
-    TRY(command_integer(context, "bandwidth", 1, INT64_MAX, 0, &bandwidth));
-    TRY(json_fields_create(&body));
-    json_fields_text(body, "to", to);
-    if (bandwidth > 0) json_fields_int(body, "bandwidth", bandwidth);
-    job_watch_path(&path, context->arguments[0], "migrate");
-    return remote_ask(client, HTTP_METHOD_POST, &path, body, out);
-}
+static const RouteCall migrate_job = {
+    .route = ROUTE_JOB_MIGRATE,
+    .fields =
+        (const RouteField[]){{"to", ROUTE_FIELD_TEXT}, {"bandwidth", ROUTE_FIELD_INTEGER}, {0}},
+};
 
 static void show_progress(Progress *progress, json_object *status) {
     char note[96];
@@ -89,7 +81,8 @@ Error *command_migrate(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     json_object *status = NULL;
     TRY(remote_need(context, &client));
-    Error *error = begin(context, client, &status);
+    if (!command_option(context, "to")) FAIL(USAGE, "migrate: --to NODE is missing");
+    Error *error = route_call_ask(context, client, &migrate_job, &status);
     if (!error) error = follow(context, client, &status);
     if (error) {
         json_object_put(status);
@@ -98,29 +91,27 @@ Error *command_migrate(CommandContext *context) {
     return remote_flag(status, "moved") ? show_moved(context, status) : fail_aborted(status);
 }
 
-static void print_adopted(json_object *job) {
-    printf("%s: %s, epoch %lld\n", remote_text(job, "job"), remote_text(job, "state"),
-        (long long)remote_int(job, "epoch"));
-}
-
 static const char may_happen[] =
     "what ran there since it was sent may run here once more: outputs that the dead node has made "
     "since then, and what was done with them, happen twice; when it comes back, it gives the job "
     "up, and what it made of it alone is lost\n";
 
+static const RouteCall adopt_job = {
+    .route = ROUTE_JOB_ADOPT,
+    .fields = (const RouteField[]){{"source-is-dead", ROUTE_FIELD_FLAG}, {0}},
+    .line = "{job}: {state}, epoch {epoch}",
+};
+
 Error *command_adopt(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
-    json_object *body;
+    json_object *job;
     if (!command_flag(context, "source-is-dead"))
         FAIL(USAGE, "adopt: only with --source-is-dead: if the other node lives, %.*s",
             (int)sizeof may_happen - 2, may_happen);
     TRY(remote_need(context, &client));
     if (!context->json && !context->quiet) (void)fprintf(stderr, "%s", may_happen);
-    TRY(json_fields_create(&body));
-    json_object_object_add(body, "source_is_dead", json_object_new_boolean(1));
-    job_watch_path(&path, context->arguments[0], "adopt");
-    return remote_do(context, client, HTTP_METHOD_POST, &path, body, print_adopted);
+    TRY(route_call_ask(context, client, &adopt_job, &job));
+    return route_call_show(context, job, adopt_job.line);
 }
 
 /* ---- many jobs ---- */
@@ -130,17 +121,6 @@ const CommandOption command_drain_options[] = {
     {"end", NULL, false, "ends it: the node takes jobs again"},
     {0},
 };
-const CommandOption command_rebalance_options[] = {{0}};
-
-static void print_drained(json_object *status) {
-    printf("%lld of %lld jobs moved\n", (long long)remote_int(status, "moved"),
-        (long long)remote_int(status, "jobs"));
-}
-
-static void print_ended(json_object *status) {
-    (void)status;
-    printf("the node takes jobs again\n");
-}
 
 static Error *follow_drain(
     const CommandContext *context, HttpClient *client, json_object **inout_status) {
@@ -161,46 +141,29 @@ static Error *follow_drain(
     return error;
 }
 
-static Error *drain(const CommandContext *context, HttpClient *client, json_object **out) {
-    TextBuilder OWN_TEXT(path) = {0};
-    json_object *body;
-    text_append(&path, "/v1/drain");
-    TRY(json_fields_create(&body));
-    if (command_option(context, "to")) json_fields_text(body, "to", command_option(context, "to"));
-    TRY(remote_ask(client, HTTP_METHOD_POST, &path, body, out));
-    return follow_drain(context, client, out);
-}
+static const RouteCall begin_drain = {
+    .route = ROUTE_DRAIN,
+    .fields = (const RouteField[]){{"to", ROUTE_FIELD_TEXT}, {0}},
+};
+
+static const RouteCall end_drain = {.route = ROUTE_DRAIN_END, .line = "the node takes jobs again"};
 
 Error *command_drain(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
     json_object *status = NULL;
     char why[512];
+    if (command_flag(context, "end")) return route_call_run(context, &end_drain);
     TRY(remote_need(context, &client));
-    text_append(&path, "/v1/drain");
-    if (command_flag(context, "end"))
-        return remote_do(context, client, HTTP_METHOD_DELETE, &path, NULL, print_ended);
-    Error *error = drain(context, client, &status);
+    Error *error = route_call_ask(context, client, &begin_drain, &status);
+    if (!error) error = follow_drain(context, client, &status);
     if (error) {
         json_object_put(status);
         return error;
     }
     long long stayed = (long long)remote_int(status, "stayed");
     (void)snprintf(why, sizeof why, "%s", remote_text(status, "error"));
-    TRY(remote_show(context, status, print_drained));
+    TRY(route_call_show(context, status, "{moved} of {jobs} jobs moved"));
     if (stayed > 0) FAIL(FAILED, "%lld jobs stayed: %s", stayed, why);
     if (*why) FAIL(FAILED, "%s", why);
     return NULL;
-}
-
-static void print_mover(json_object *line) {
-    printf("%s goes to %s\n", remote_text(line, "job"), remote_text(line, "node"));
-}
-
-Error *command_rebalance(CommandContext *context) {
-    OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
-    TRY(remote_need(context, &client));
-    text_append(&path, "/v1/rebalance");
-    return remote_post_list(context, client, &path, print_mover);
 }

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "scheduler/http/client/json_fields.h"
 #include "store/accounts/tokens.h"
-#include "tools/client/remote.h"
+#include "tools/client/route_call.h"
 
 const CommandOption command_node_options[] = {
     {"token", "T", false, "of add: made there with token create --role node"},
@@ -33,9 +33,11 @@ static void print_line(json_object *node) {
         printf("  %s\n", remote_text(node, "error"));
 }
 
-static void print_removed(json_object *node) {
-    printf("node %s removed\n", remote_text(node, "node"));
-}
+static const RouteCall remove_node = {
+    .route = ROUTE_NODE_REMOVE,
+    .skipped = 1,
+    .line = "node {node} removed",
+};
 
 /* The file's first line. */
 static Error *read_token(const char *path, char out[TOKEN_TEXT_SIZE]) {
@@ -138,10 +140,9 @@ Error *command_node(CommandContext *context) {
     TextBuilder OWN_TEXT(path) = {0};
     if (!(adds || lists || removes))
         FAIL(USAGE, "node: add NAME URL, list or remove NAME is wanted");
+    if (removes) return route_call_run(context, &remove_node);
     TRY(remote_need(context, &client));
     if (adds) return add(context, client);
     text_append(&path, "/v1/nodes");
-    if (lists) return remote_list(context, client, &path, NULL, print_line);
-    http_client_path(&path, context->arguments[1]);
-    return remote_do(context, client, HTTP_METHOD_DELETE, &path, NULL, print_removed);
+    return remote_list(context, client, &path, NULL, print_line);
 }

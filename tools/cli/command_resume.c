@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "tools/client/job_changes.h"
 #include "tools/client/remote_run.h"
+#include "tools/client/route_call.h"
 #include "tools/client/run_report.h"
 
 const CommandOption command_resume_options[] = {
@@ -9,6 +9,13 @@ const CommandOption command_resume_options[] = {
     {"from", "ID", false, "of a job: the checkpoint to go on from; default the newest"},
     RUN_SHARED_OPTIONS,
     {0},
+};
+
+static const RouteCall resume_job = {
+    .route = ROUTE_JOB_RESUME,
+    .fields =
+        (const RouteField[]){{"device", ROUTE_FIELD_TEXT}, {"from", ROUTE_FIELD_INTEGER}, {0}},
+    .line = "{job} {state}",
 };
 
 static Error *open_with_file(const CommandContext *context, ModelAccess *access, const char *file,
@@ -77,7 +84,7 @@ Error *command_resume(CommandContext *context) {
     const char *what = context->arguments[0];
     OWN(HttpClient, client) = NULL;
     if (!strchr(what, '/') && !text_ends_with(what, ".lvc"))
-        return job_changes_run(context, HTTP_METHOD_POST, "resume");
+        return route_call_run(context, &resume_job);
     TRY(run_options_check(context));
     if (command_option(context, "from")) FAIL(USAGE, "--from: %s is a file, no job", what);
     TRY(remote_find(context, &client));

@@ -5,7 +5,7 @@
 
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
-#include "tools/client/remote.h"
+#include "tools/client/route_call.h"
 #include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_tenant_options[] = {
@@ -110,9 +110,11 @@ static void print_token(json_object *token) {
     if (*text) printf("%s\nIt is shown this once.\n", text);
 }
 
-static void print_revoked(json_object *token) {
-    printf("token %lld revoked\n", (long long)remote_int(token, "id"));
-}
+static const RouteCall revoke_token = {
+    .route = ROUTE_TOKEN_REVOKE,
+    .skipped = 1,
+    .line = "token {id} revoked",
+};
 
 static Error *create(const CommandContext *context, HttpClient *client) {
     TextBuilder OWN_TEXT(path) = {0};
@@ -137,10 +139,9 @@ Error *command_token(CommandContext *context) {
     TextBuilder OWN_TEXT(path) = {0};
     if (!(creates || lists || revokes) || revokes != (context->argument_count == 2))
         FAIL(USAGE, "token: create, list or revoke ID is wanted");
+    if (revokes) return route_call_run(context, &revoke_token);
     TRY(remote_need(context, &client));
     if (creates) return create(context, client);
     text_append(&path, "/v1/tokens");
-    if (lists) return remote_list(context, client, &path, NULL, print_token);
-    http_client_path(&path, context->arguments[1]);
-    return remote_do(context, client, HTTP_METHOD_DELETE, &path, NULL, print_revoked);
+    return remote_list(context, client, &path, NULL, print_token);
 }

@@ -4,9 +4,9 @@
 #include <time.h>
 
 #include "scheduler/http/client/json_body.h"
-#include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
+#include "tools/client/route_call.h"
 #include "tools/client/run_signals.h"
 
 const CommandOption command_verify_options[] = {
@@ -34,26 +34,21 @@ static void print_outcome(json_object *found) {
             made, replayed);
 }
 
-static Error *post(HttpClient *client, const char *job, const char *what, json_object *owned_body,
-    json_object **out) {
+static Error *post(HttpClient *client, const char *job, const char *what, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
     job_watch_path(&path, job, what);
-    return remote_ask(client, HTTP_METHOD_POST, &path, owned_body, out);
+    return remote_ask(client, HTTP_METHOD_POST, &path, NULL, out);
 }
 
-static Error *begin(CommandContext *context, HttpClient *client, json_object **out) {
-    json_object *body;
-    int64_t from;
-    TRY(command_integer(context, "from", 1, INT64_MAX, 1, &from));
-    TRY(json_fields_create(&body));
-    if (command_flag(context, "from")) json_fields_int(body, "from", from);
-    return post(client, context->arguments[0], "verify", body, out);
-}
+static const RouteCall verify_job = {
+    .route = ROUTE_JOB_VERIFY,
+    .fields = (const RouteField[]){{"from", ROUTE_FIELD_INTEGER}, {0}},
+};
 
 /* Replaces *inout_found by the present state. */
 static Error *look(HttpClient *client, const char *replay, json_object **inout_found) {
     json_object *found;
-    TRY(post(client, replay, "verification", NULL, &found));
+    TRY(post(client, replay, "verification", &found));
     json_object_put(*inout_found);
     *inout_found = found;
     return NULL;
@@ -62,7 +57,7 @@ static Error *look(HttpClient *client, const char *replay, json_object **inout_f
 /* Cancels the replay, so that it does not run on without a reader. */
 static Error *give_up(HttpClient *client, const char *replay, json_object **inout_found) {
     OWN_JSON(answer) = NULL;
-    error_free(post(client, replay, "cancel", NULL, &answer)); /* fails if the replay has ended */
+    error_free(post(client, replay, "cancel", &answer)); /* fails if the replay has ended */
     /* on failure the daemon removes the replay within a minute */
     error_free(look(client, replay, inout_found));
     FAIL(INTERRUPTED, "stopped by a signal; the replay is cancelled");
@@ -93,7 +88,7 @@ Error *command_verify(CommandContext *context) {
     OWN_JSON(found) = NULL;
     TRY(remote_need(context, &client));
     TRY(run_signals_install());
-    TRY(begin(context, client, &found));
+    TRY(route_call_ask(context, client, &verify_job, &found));
     Progress progress = progress_start(context, "replaying");
     Error *error = wait_for_end(client, &progress, &found);
     progress_end(&progress);

@@ -19,6 +19,7 @@ typedef struct CommandOption {
 } CommandOption;
 
 typedef struct Command Command;
+struct RouteCall;
 
 enum { EXIT_SUSPENDED = 85 }; /* a checkpoint is left to continue from */
 
@@ -45,9 +46,11 @@ struct Command {
     const char *example;
     const CommandOption *options;
     Error *(*run)(CommandContext *context);
+    const struct RouteCall *call; /* of a verb of routes.def; NULL: a verb of commands.def */
+    const char *behind;           /* such a verb stands behind that one in the general help */
 };
 
-/* All verbs of commands.def; the last entry has verb NULL. */
+/* All verbs of commands.def and routes.def; the last entry has verb NULL. */
 extern const Command commands[];
 
 /* Returns the value of an option, NULL when it was not given (flags: "" when given). index: of an

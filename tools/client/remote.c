@@ -128,18 +128,17 @@ static Error *write_next(const TextBuilder *path, const HttpClientReply *reply, 
     return text_builder_check(out);
 }
 
-/* All pages of a list. */
-static Error *show_lines(
-    HttpClient *client, HttpMethod method, const TextBuilder *path, Lines *lines) {
+Error *remote_visit_lines(HttpClient *client, HttpMethod method, const TextBuilder *path,
+    json_object *body, HttpClientLineVisitor *visit, void *visit_context) {
     TextBuilder OWN_TEXT(next) = {0};
     TRY(text_builder_check(path));
     for (char place[HTTP_CLIENT_PLACE_SIZE] = "";;) {
         HttpClientReply OWN_REPLY(reply) = {0};
         HttpClientCall call = {.method = method,
             .path = text_builder_get(*place ? &next : path),
-            .json = method == HTTP_METHOD_POST ? "{}" : NULL,
-            .visit = show_line,
-            .visit_context = lines};
+            .json = body ? json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN) : NULL,
+            .visit = visit,
+            .visit_context = visit_context};
         TRY(http_client_call(client, &call, &reply));
         if (!*reply.place) return NULL;
         TRY(check_progress(place, &reply));
@@ -188,13 +187,7 @@ Error *remote_send_file(
 Error *remote_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
     void (*header)(void), void (*print)(json_object *object)) {
     Lines lines = {.context = context, .header = header, .print = print};
-    return show_lines(client, HTTP_METHOD_GET, path, &lines);
-}
-
-Error *remote_post_list(const CommandContext *context, HttpClient *client, const TextBuilder *path,
-    void (*print)(json_object *object)) {
-    Lines lines = {.context = context, .print = print};
-    return show_lines(client, HTTP_METHOD_POST, path, &lines);
+    return remote_visit_lines(client, HTTP_METHOD_GET, path, NULL, show_line, &lines);
 }
 
 json_object *remote_field(json_object *object, const char *name) {

@@ -27,9 +27,9 @@ MUST_CHECK Error *remote_ask_pages(
  * NULL. */
 MUST_CHECK Error *remote_list(const CommandContext *context, HttpClient *client,
     const TextBuilder *path, void (*header)(void), void (*print)(json_object *object));
-/* Sends a POST without a body whose answer is JSON Lines. */
-MUST_CHECK Error *remote_post_list(const CommandContext *context, HttpClient *client,
-    const TextBuilder *path, void (*print)(json_object *object));
+/* Requests JSON Lines, all pages, and visits each line. body: as in remote_ask, but borrowed. */
+MUST_CHECK Error *remote_visit_lines(HttpClient *client, HttpMethod method, const TextBuilder *path,
+    json_object *body, HttpClientLineVisitor *visit, void *visit_context);
 MUST_CHECK Error *remote_parse(const char *text, json_object **out);
 /* Sends a file by POST. Errors that the daemon finds in its content name the file. */
 MUST_CHECK Error *remote_send_file(

@@ -9,11 +9,12 @@
 
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
-#include "tools/client/job_changes.h"
+#include "tools/client/job_checkpoint.h"
 #include "tools/client/job_inputs.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/output_pieces.h"
 #include "tools/client/progress.h"
+#include "tools/client/run_report.h"
 #include "tools/client/run_signals.h"
 
 static Error *check_options(const CommandContext *context) {
@@ -109,29 +110,14 @@ static void forget(HttpClient *client, const char *id) {
 
 static Error *print_answer(
     const CommandContext *context, json_object *job, bool suspended, uint64_t checkpoint_bytes) {
-    double started = remote_real(job, "started"), finished = remote_real(job, "finished");
-    double seconds =
-        isfinite(finished - started) ? finished - started : remote_real(job, "device_seconds");
-    json_object *object;
-    if (!context->json) {
-        printf("%s: %s\n", suspended ? "suspended" : "succeeded",
-            command_option(context, suspended ? "checkpoint" : "output"));
-        if (command_flag(context, "stats"))
-            printf("%lld instructions, %lld kernel calls, %.6f s, peak %.1f MB, checkpoint %.1f "
-                   "MB\n",
-                (long long)remote_int(job, "instructions"),
-                (long long)remote_int(job, "kernel_calls"), seconds,
-                remote_real(job, "peak_bytes") / 1e6, (double)checkpoint_bytes / 1e6);
-        return NULL;
-    }
-    TRY(json_fields_create(&object));
-    json_fields_text(object, "state", suspended ? "suspended" : "succeeded");
-    json_fields_int(object, "instructions", remote_int(job, "instructions"));
-    json_fields_int(object, "kernel_calls", remote_int(job, "kernel_calls"));
-    json_fields_real(object, "seconds", isfinite(seconds) ? seconds : 0);
-    json_fields_int(object, "peak_bytes", remote_int(job, "peak_bytes"));
-    json_fields_int(object, "checkpoint_bytes", (int64_t)checkpoint_bytes);
-    return command_print_json(object);
+    const double took = remote_real(job, "finished") - remote_real(job, "started");
+    const double seconds = isfinite(took) ? took : remote_real(job, "device_seconds");
+    return run_report_print(context, &(RunReport){.suspended = suspended,
+                                         .instructions = remote_int(job, "instructions"),
+                                         .kernel_calls = remote_int(job, "kernel_calls"),
+                                         .peak_bytes = remote_int(job, "peak_bytes"),
+                                         .checkpoint_bytes = checkpoint_bytes,
+                                         .seconds = isfinite(seconds) ? seconds : 0});
 }
 
 /* Follows the new job, fetches its outputs or checkpoint, and forgets the job. */
@@ -153,7 +139,7 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
     TRY(read_job(client, id, &job));
     bool suspended = strcmp(watch.state, "suspended") == 0;
     if (suspended && command_flag(context, "checkpoint")) {
-        TRY(job_changes_fetch_checkpoint(
+        TRY(job_checkpoint_fetch(
             client, context, id, command_option(context, "checkpoint"), true, &bytes));
         forget(client, id);
         context->exit_code = job_watch_exit_code(watch.state);

@@ -103,29 +103,38 @@ static Error *run_all(const CommandContext *context, RunMachine *machine, RunOut
     return NULL;
 }
 
-static Error *answer(
-    const CommandContext *context, const RunMachine *machine, const RunOutcome *outcome) {
-    ExecutionCounters counters = execution_get_counters(machine->execution);
-    uint64_t peak = run_machine_peak_bytes(machine);
+Error *run_report_print(const CommandContext *context, const RunReport *report) {
+    const char *state = report->suspended ? "suspended" : "succeeded";
     json_object *object;
     if (!context->json) {
-        const char *path = command_option(context, outcome->suspended ? "checkpoint" : "output");
-        printf("%s: %s\n", outcome->suspended ? "suspended" : "succeeded", path);
+        printf("%s: %s\n", state,
+            command_option(context, report->suspended ? "checkpoint" : "output"));
         if (command_flag(context, "stats"))
-            printf("%" PRIu64 " instructions, %" PRIu64 " kernel calls, %.6f s, peak %.1f MB, "
+            printf("%" PRId64 " instructions, %" PRId64 " kernel calls, %.6f s, peak %.1f MB, "
                    "checkpoint %.1f MB\n",
-                counters.instructions, counters.kernel_calls, outcome->seconds, (double)peak / 1e6,
-                (double)outcome->checkpoint_bytes / 1e6);
+                report->instructions, report->kernel_calls, report->seconds,
+                (double)report->peak_bytes / 1e6, (double)report->checkpoint_bytes / 1e6);
         return NULL;
     }
     TRY(json_fields_create(&object));
-    json_fields_text(object, "state", outcome->suspended ? "suspended" : "succeeded");
-    json_fields_int(object, "instructions", (int64_t)counters.instructions);
-    json_fields_int(object, "kernel_calls", (int64_t)counters.kernel_calls);
-    json_fields_real(object, "seconds", outcome->seconds);
-    json_fields_int(object, "peak_bytes", (int64_t)peak);
-    json_fields_int(object, "checkpoint_bytes", (int64_t)outcome->checkpoint_bytes);
+    json_fields_text(object, "state", state);
+    json_fields_int(object, "instructions", report->instructions);
+    json_fields_int(object, "kernel_calls", report->kernel_calls);
+    json_fields_real(object, "seconds", report->seconds);
+    json_fields_int(object, "peak_bytes", report->peak_bytes);
+    json_fields_int(object, "checkpoint_bytes", (int64_t)report->checkpoint_bytes);
     return command_print_json(object);
+}
+
+static Error *answer(
+    const CommandContext *context, const RunMachine *machine, const RunOutcome *outcome) {
+    const ExecutionCounters counters = execution_get_counters(machine->execution);
+    return run_report_print(context, &(RunReport){.suspended = outcome->suspended,
+                                         .instructions = (int64_t)counters.instructions,
+                                         .kernel_calls = (int64_t)counters.kernel_calls,
+                                         .peak_bytes = (int64_t)run_machine_peak_bytes(machine),
+                                         .checkpoint_bytes = outcome->checkpoint_bytes,
+                                         .seconds = outcome->seconds});
 }
 
 Error *run_to_end(CommandContext *context, RunMachine *machine) {

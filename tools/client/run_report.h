@@ -1,6 +1,6 @@
 #pragma once
 /* Runs to the end or to a suspension, and prints the answer of the verbs run and resume. Callers:
- * command_run.c, command_resume.c. Threads: the main thread. */
+ * command_run.c, command_resume.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/run_machine.h"
 
 /* Options that the verbs run and resume share. */
@@ -16,6 +16,15 @@
         {"check-finite", NULL, false, "fails at the first result that is not finite"}, {           \
         "packed", "LIB.so", true, "a trusted library that registers packed functions"              \
     }
+
+/* The answer of the verbs run and resume, whether the run was here or a daemon's job. */
+typedef struct RunReport {
+    bool suspended;
+    int64_t instructions, kernel_calls, peak_bytes;
+    uint64_t checkpoint_bytes;
+    double seconds;
+} RunReport;
+MUST_CHECK Error *run_report_print(const CommandContext *context, const RunReport *report);
 
 /* Checks the options before anything is opened, and that the named files can be written.
  * Errors: USAGE; IO. */

@@ -37,12 +37,7 @@ Error *route_metrics_get(HttpService *service, const HttpRequest *request, HttpR
 
 static Error *device_json(const JobsApiDevice *device, json_object **out) {
     json_object *object;
-    TRY(json_fields_create(&object));
-    json_fields_text(object, "device", device->device);
-    json_fields_text(object, "name", device->name);
-    json_fields_int(object, "memory_bytes", (int64_t)device->memory_bytes);
-    json_fields_int(object, "free_bytes", (int64_t)device->free_bytes);
-    json_fields_text(object, "determinism_class", device->determinism_class);
+    TRY(jobs_api_device_json(device, &object));
     json_fields_text_or_null(object, "job", device->job);
     json_fields_int(object, "speed", (int64_t)device->speed);
     json_fields_real(object, "busy_seconds", device->busy_seconds);

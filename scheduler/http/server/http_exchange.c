@@ -27,7 +27,6 @@ static const char *const request_rows[] = {
 #define ROUTE(name, method, pattern, role, body, limit, pace, handler, help)                       \
     ROWS(#method " " pattern)
 #include "scheduler/http/server/routes.def"
-#undef ROUTE
     ROWS("none")
 #undef ROWS
 };

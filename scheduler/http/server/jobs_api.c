@@ -80,3 +80,15 @@ Error *jobs_api_verification_json(const JobsApiVerification *it, json_object **o
     *out = object;
     return NULL;
 }
+
+Error *jobs_api_device_json(const JobsApiDevice *device, json_object **out) {
+    json_object *object;
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "device", device->device);
+    json_fields_text(object, "name", device->name);
+    json_fields_int(object, "memory_bytes", (int64_t)device->memory_bytes);
+    json_fields_int(object, "free_bytes", (int64_t)device->free_bytes);
+    json_fields_text(object, "determinism_class", device->determinism_class);
+    *out = object;
+    return NULL;
+}

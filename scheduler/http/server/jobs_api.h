@@ -252,3 +252,5 @@ MUST_CHECK Error *jobs_api_job_json(const JobsApiJob *job, struct json_object **
 MUST_CHECK Error *jobs_api_verification_json(
     const JobsApiVerification *verification, struct json_object **out);
 MUST_CHECK Error *jobs_api_event_json(const JobsApiEvent *event, struct json_object **out);
+/* The fields of a device that are known without a daemon, too; for HTTP and the command line. */
+MUST_CHECK Error *jobs_api_device_json(const JobsApiDevice *device, struct json_object **out);

@@ -9,7 +9,6 @@ static const RouteInfo routes[ROUTE_COUNT] = {
     {#name, HTTP_METHOD_##method, pattern, ROUTE_ROLE_##role, ROUTE_BODY_##body, limit,            \
         ROUTE_PACE_##pace, handler, help},
 #include "scheduler/http/server/routes.def"
-#undef ROUTE
 };
 
 const RouteInfo *route_info(RouteId route) { return &routes[route]; }

@@ -41,7 +41,6 @@ enum {
 typedef enum RouteId {
 #define ROUTE(name, method, pattern, role, body, limit, pace, handler, help) ROUTE_##name,
 #include "scheduler/http/server/routes.def"
-#undef ROUTE
     ROUTE_COUNT
 } RouteId;
 
@@ -85,4 +84,3 @@ MUST_CHECK Error *route_decode(const char *text, size_t length, bool plus, char 
 
 #define ROUTE(name, method, pattern, role, body, limit, pace, handler, help) RouteHandler handler;
 #include "scheduler/http/server/routes.def"
-#undef ROUTE

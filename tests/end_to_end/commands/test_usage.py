@@ -9,8 +9,9 @@ import pytest
 
 from harness import NOT_FOUND, REFUSED, ROOT, SMALL_MODELS, SUSPENDED, USAGE, Home, binary
 
-COMMANDS = pathlib.Path(ROOT) / "tools" / "client" / "commands.def"
-VERBS = re.findall(r'^COMMAND\("([a-z-]+)"', COMMANDS.read_text(), re.MULTILINE)
+TABLES = [pathlib.Path(ROOT) / path for path in ("tools/client/commands.def", "scheduler/http/server/routes.def")]
+VERBS = [verb for table in TABLES
+         for verb in re.findall(r'^(?:COMMAND\(|VERB\(\w+, )"([a-z-]+)"', table.read_text(), re.MULTILINE)]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -9,77 +9,43 @@
 
 enum { TEXT_SIZE = 16384 };
 
-/* What a route answers to the user who owns the model m and the job, to another tenant's user, and
- * what it is asked with. A route without a row here fails the test. */
+/* What a route is asked with, and what it answers to the user who owns the model m and the job, and
+ * to another tenant's user. */
 typedef struct RouteCase {
     const char *body; /* JSON; NULL: none, or a file for STREAM */
     int owner, other; /* status */
 } RouteCase;
 
+/* The routes that are not as get_case says. */
 static const RouteCase cases[ROUTE_COUNT] = {
-    [ROUTE_LIVE] = {NULL, 200, 200},
-    [ROUTE_READY] = {NULL, 200, 200},
-    [ROUTE_METRICS] = {NULL, 403, 403},
-    [ROUTE_MODEL_LIST] = {NULL, 200, 200},
-    [ROUTE_MODEL_NEWEST] = {NULL, 200, 404},
     [ROUTE_MODEL_REGISTER] = {NULL, 200, 200}, /* into its own models */
-    [ROUTE_MODEL_REMOVE_ALL] = {NULL, 200, 404},
-    [ROUTE_MODEL_GET] = {NULL, 200, 404},
-    [ROUTE_MODEL_REMOVE] = {NULL, 200, 404},
-    [ROUTE_MODEL_EXPORT] = {NULL, 200, 404},
     [ROUTE_MODEL_ALIAS] = {"{\"alias\":\"prod\",\"version\":1}", 200, 404},
-    [ROUTE_JOB_LIST] = {NULL, 200, 200},
     [ROUTE_JOB_SUBMIT] = {"{}", 400, 400}, /* no multipart body: see test_route_submit.c */
-    [ROUTE_JOB_GET] = {NULL, 200, 404},
     [ROUTE_JOB_REMOVE] = {NULL, 409, 404},
-    [ROUTE_JOB_OUTPUTS] = {NULL, 200, 404},
-    [ROUTE_JOB_WATCH] = {NULL, 200, 404},
-    [ROUTE_JOB_EVENTS] = {NULL, 200, 404},
-    [ROUTE_JOB_SUSPEND] = {NULL, 200, 404},
     [ROUTE_JOB_RESUME] = {NULL, 409, 404},
-    [ROUTE_JOB_CANCEL] = {NULL, 200, 404},
-    [ROUTE_JOB_FORK] = {NULL, 200, 404},
     [ROUTE_JOB_MIGRATE] = {"{\"to\":\"n\"}", 404, 404}, /* its jobs stand in no store */
     [ROUTE_JOB_MIGRATION] = {NULL, 404, 404},
     [ROUTE_JOB_ADOPT] = {"{\"source_is_dead\":true}", 403, 403},
-    [ROUTE_JOB_VERIFY] = {NULL, 200, 404},
-    [ROUTE_JOB_VERIFICATION] = {NULL, 200, 404},
-    [ROUTE_JOB_CHECKPOINT] = {NULL, 200, 404},
     [ROUTE_JOB_RELEASE] = {"{\"release\":true}", 200, 404},
-    [ROUTE_JOB_CHECKPOINTS] = {NULL, 200, 404},
     [ROUTE_CHECKPOINT_RESTORE] = {NULL, 400, 400},
-    [ROUTE_DEVICE_LIST] = {NULL, 200, 200},
-    [ROUTE_TOP] = {NULL, 200, 200},
-    [ROUTE_TENANT_LIST] = {NULL, 403, 403},
     [ROUTE_TENANT_ADD] = {"{\"tenant\":\"carol\"}", 403, 403},
     [ROUTE_TENANT_SET] = {"{\"weight\":3}", 403, 403},
-    [ROUTE_TOKEN_LIST] = {NULL, 403, 403},
     [ROUTE_TOKEN_CREATE] = {"{}", 403, 403},
-    [ROUTE_TOKEN_REVOKE] = {NULL, 403, 403},
-    [ROUTE_DRAIN_GET] = {NULL, 403, 403},
-    [ROUTE_DRAIN] = {NULL, 403, 403},
-    [ROUTE_DRAIN_END] = {NULL, 403, 403},
-    [ROUTE_REBALANCE] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_OFFER] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_GET] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_ABORT] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_MISSING] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_CHUNKS] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_REHEARSAL] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_PREPARE] = {NULL, 403, 403},
-    [ROUTE_ARRIVAL_ACTIVATE] = {NULL, 403, 403},
-    [ROUTE_DEPARTURE_GET] = {NULL, 403, 403},
-    [ROUTE_PEER_JOB] = {NULL, 403, 403},
-    [ROUTE_PEER_OUTPUTS] = {NULL, 403, 403},
-    [ROUTE_JOB_FENCE] = {NULL, 403, 403},
-    [ROUTE_NODE_LIST] = {NULL, 403, 403},
     [ROUTE_NODE_ADD] = {"{}", 403, 403},
-    [ROUTE_NODE_REMOVE] = {NULL, 403, 403},
     [ROUTE_PEER_HELLO] = {"{\"node\":\"0000000000aa\",\"protocol\":{\"min\":1,\"max\":1}}", 403,
         403},
-    [ROUTE_GC] = {NULL, 403, 403},
-    [ROUTE_FSCK] = {NULL, 403, 403},
 };
+
+/* A route without a row in cases has no body. It works for whoever its role lets in; a thing that
+ * its address names is for another tenant not there. */
+static RouteCase get_case(RouteId route) {
+    const RouteInfo *info = route_info(route);
+    const bool is_let_in = info->role == ROUTE_ROLE_ANYONE || info->role == ROUTE_ROLE_USER;
+    const bool has_name = strchr(info->pattern, '{') != NULL;
+    if (cases[route].owner) return cases[route];
+    if (!is_let_in) return (RouteCase){NULL, 403, 403};
+    return (RouteCase){NULL, 200, has_name ? 404 : 200};
+}
 
 /* The route's address with real names in the braces. */
 static void write_path(const RouteInfo *info, const char *job, char *out, size_t size) {
@@ -109,7 +75,8 @@ static int ask(TestServer *server, TestRole role, RouteId route, const char *pat
         test_server_make_executable(server, file);
         return test_server_post_file(server, role, path, file, text, sizeof text);
     }
-    return test_server_ask(server, role, info->method, path, cases[route].body, text, sizeof text);
+    return test_server_ask(
+        server, role, info->method, path, get_case(route).body, text, sizeof text);
 }
 
 /* What any role may see of a route, whatever the handler then says. */
@@ -155,14 +122,14 @@ static void test_http_service_hides_tenants_from_each_other(void **state) {
     test_server_open(&server, NULL);
     for (RouteId route = 0; route < ROUTE_COUNT; route++) {
         const RouteInfo *info = route_info(route);
+        const RouteCase wanted = get_case(route);
         char path[256], absent[256], job[64];
-        if (cases[route].owner == 0) fail_msg("%s has no case here", info->name);
         if (info->role == ROUTE_ROLE_USER) test_server_register(&server, TEST_USER, "m");
         make_job(&server, job);
         write_path(info, job, path, sizeof path);
         bool own = route == ROUTE_MODEL_REGISTER; /* a model of its own, under another name */
         int status = ask(&server, TEST_OTHER, route, own ? "/v1/models/other" : path);
-        if (status != cases[route].other) fail_msg("other %s: %d", path, status);
+        if (status != wanted.other) fail_msg("other %s: %d", path, status);
         /* by naming the tenant, too */
         if (info->role == ROUTE_ROLE_USER) {
             (void)snprintf(absent, sizeof absent, "%s?tenant=alice", path);
@@ -173,7 +140,7 @@ static void test_http_service_hides_tenants_from_each_other(void **state) {
         if (route == ROUTE_JOB_WATCH)
             memory_jobs_set_state(&server.jobs, server.jobs.count - 1, "failed", true);
         status = ask(&server, TEST_USER, route, path);
-        if (status != cases[route].owner) fail_msg("owner %s: %d", path, status);
+        if (status != wanted.owner) fail_msg("owner %s: %d", path, status);
     }
 }
 

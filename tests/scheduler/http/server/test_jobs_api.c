@@ -55,10 +55,27 @@ static void test_jobs_api_shows_verifications(void **state) {
     json_object_put(object);
 }
 
+static void test_jobs_api_shows_devices(void **state) {
+    (void)state;
+    const JobsApiDevice device = {.device = "sim:1",
+        .name = "sim",
+        .determinism_class = "c",
+        .memory_bytes = 9,
+        .free_bytes = 5,
+        .job = "j"};
+    json_object *object;
+    assert_ok(jobs_api_device_json(&device, &object));
+    assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+        "{\"device\":\"sim:1\",\"name\":\"sim\",\"memory_bytes\":9,\"free_bytes\":5,"
+        "\"determinism_class\":\"c\"}");
+    json_object_put(object);
+}
+
 int test_jobs_api(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_api_shows_what_is_unknown_as_null),
         cmocka_unit_test(test_jobs_api_shows_verifications),
+        cmocka_unit_test(test_jobs_api_shows_devices),
     };
     return cmocka_run_group_tests_name("jobs_api", tests, NULL, NULL);
 }
