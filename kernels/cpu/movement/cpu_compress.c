@@ -2,7 +2,7 @@
 #include "kernels/cpu/core/cpu_index.h"
 #include "kernels/arguments/arguments.h"
 
-/* input [outer, dim, slice]; without an axis [1, elements, 1]. */
+/* The input is [outer, dim, slice]; without an axis [1, elements, 1]. */
 typedef struct State {
     uint64_t outer, dim, slice_bytes;
     uint64_t conditions; /* at most dim */
@@ -26,7 +26,7 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     return NULL;
 }
 
-/* Every slice taken goes to its place in each of the outer blocks. */
+/* Copies each selected slice to its place in each of the outer blocks. */
 static Error *launch_compress(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
     const uint64_t room = (uint64_t)output_shapes[0].dims[state->axis];
@@ -45,7 +45,7 @@ static Error *launch_compress(const Plan *plan, const Launch *launch, const Shap
         found++;
     }
     if (found != room) FAIL(FAILED, "Compress: the condition changed while it was read");
-    return kernel_stop_check(); /* the last slices may be missing */
+    return kernel_stop_check(); /* a stopped launch leaves the last slices unwritten */
 }
 
 static Error *plan_compress(Device *device, const PlanRequest *request, Plan **out) {

@@ -8,12 +8,12 @@
 enum {
     RUN_JOIN_MAX = 16,       /* shorter runs become elements of that size */
     CACHE_LINE = 64,         /* bytes: a tile's side */
-    BYTES_PER_UNIT = 32768,  /* of work that is cut no further */
-    BYTES_PER_PART = 131072, /* what is worth a thread */
+    BYTES_PER_UNIT = 32768,  /* bytes of a unit, which is not cut further */
+    BYTES_PER_PART = 131072, /* bytes for which a thread is worth its start */
     TILE_ROWS_MIN = 4,       /* fewer: no tiles */
 };
 
-/* Drops dimensions of 1 and joins those that both sides walk through in one stride. */
+/* Drops dimensions of 1, and joins dimensions that have one stride on both sides. */
 static void collapse(CpuCopy *copy) {
     uint32_t rank = 0;
     for (uint32_t i = 0; i < copy->rank; i++) {
@@ -28,7 +28,7 @@ static void collapse(CpuCopy *copy) {
     copy->rank = rank;
 }
 
-/* An innermost run of 2, 4, 8 or 16 bytes becomes one element. */
+/* Joins an innermost run of 2, 4, 8 or 16 bytes to one element. */
 static void join_elements(CpuCopy *copy) {
     if (copy->rank == 0) return;
     uint32_t inner = copy->rank - 1;
@@ -41,7 +41,7 @@ static void join_elements(CpuCopy *copy) {
     copy->rank--;
 }
 
-/* The dimension along which `from` is contiguous, when it is not the innermost. */
+/* Finds the dimension along which `from` is contiguous, unless it is the innermost. */
 static bool find_tile_axis(const CpuCopy *copy, uint32_t *out) {
     uint32_t inner = copy->rank - 1;
     if (copy->to[inner] != copy->size || copy->dims[inner] < 2) return false;
@@ -80,10 +80,10 @@ static void choose_kind(CpuCopy *copy) {
         copy->to_step = copy->to[tile_axis];
         remove_axis(copy, tile_axis);
     }
-    copy->rank--; /* the innermost one */
+    copy->rank--; /* drops the innermost dimension */
 }
 
-/* Cuts the innermost part too, where it alone is worth several units. */
+/* Cuts the copy into units; the innermost part, too, if it alone is worth several units. */
 static void choose_units(CpuCopy *copy) {
     uint64_t outer = 1;
     for (uint32_t i = 0; i < copy->rank; i++) outer *= (uint64_t)copy->dims[i];
@@ -130,7 +130,7 @@ void cpu_copy_make(uint32_t rank, const int64_t *dims, const int64_t *from_strid
     *out = copy;
 }
 
-/* Elements are moved whatever they are, from and to any address. */
+/* Elements of any type, at any address. */
 #define ELEMENT __attribute__((may_alias, aligned(1)))
 typedef uint8_t ELEMENT Element8;
 typedef uint16_t ELEMENT Element16;
@@ -193,8 +193,8 @@ SQUARE(8, 16)
 SQUARE(16, 8)
 SQUARE(64, 2)
 
-/* to[j][i] = from[i][j] for j in [row, bottom), i in [column, right): squares, and single elements
- * where none fits. */
+/* to[j][i] = from[i][j] for j in [row, bottom), i in [column, right): in squares, and element by
+ * element at the edges. */
 #define TILE_LOOPS(bits, n)                                                                        \
     static inline void tile_##bits(const CpuCopy *copy, char *restrict to,                         \
         const char *restrict from, int64_t row, int64_t bottom, int64_t column, int64_t right) {   \
@@ -211,7 +211,7 @@ SQUARE(64, 2)
                         *(const Element##bits *)(from + i * from_step + k * size);                 \
         }                                                                                          \
     }                                                                                              \
-    /* One cache line by one cache line, so that each line is read and written once. */            \
+    /* Goes cache line by cache line, so that each line is read and written once. */               \
     static void tiles_##bits(                                                                      \
         const CpuCopy *copy, char *restrict to, const char *restrict from, int64_t rows) {         \
         const int64_t side = CACHE_LINE * 8 / bits;                                                \

@@ -2,7 +2,10 @@
 #include "kernels/cpu/core/cpu_index.h"
 #include "kernels/arguments/arguments.h"
 
-enum { BYTES_PER_PART = 65536, INDEX_BYTES = 16 /* what finding one element costs, in bytes */ };
+enum {
+    BYTES_PER_PART = 65536,
+    INDEX_BYTES = 16 /* INDEX_BYTES: the cost of finding one element, in bytes */
+};
 
 /* data [outer, dim, slice], indices [count]: out [outer, count, slice]. */
 typedef struct GatherState {
@@ -30,7 +33,7 @@ static Error *run_gather(void *context, uint64_t begin, uint64_t end, uint32_t p
     uint64_t outer = begin / (uint64_t)state->count;
     int64_t position = (int64_t)(begin % (uint64_t)state->count);
     size_t size = (size_t)state->slice_bytes;
-    const char *data = run->data; /* NULL where it is empty: then every index is outside */
+    const char *data = run->data; /* NULL for empty data: then every index is outside */
     if (outer > 0) data += outer * (uint64_t)state->dim * size;
     char *out = run->out + begin * size;
     for (uint64_t unit = begin; unit < end; unit++, out += size) {
@@ -82,7 +85,7 @@ typedef struct ElementsState {
     bool wide;
 } ElementsState;
 
-/* Where a row of the indices starts in the data, the axis left out. */
+/* The place of an index row's elements in the data, without the axis. */
 static int64_t elements_base(const ElementsState *state, uint64_t row) {
     int64_t base = 0;
     for (uint32_t d = state->indices.rank - 1; d-- > 0;) {
@@ -143,7 +146,7 @@ static Error *plan_elements(Device *device, const PlanRequest *request, Plan **o
     return NULL;
 }
 
-/* Tuples of `depth` indices, each naming a slice of the data of its batch. */
+/* Tuples of `depth` indices; each names a slice of the data of its batch. */
 typedef struct TupleState {
     uint32_t depth;
     int64_t dims[SHAPE_RANK_MAX];
@@ -157,7 +160,7 @@ static Error *run_tuples(void *context, uint64_t begin, uint64_t end, uint32_t p
     const TupleState *state = run->state;
     (void)part;
     for (uint64_t tuple = begin; tuple < end; tuple++) {
-        /* added to data at last: without elements there is no address, nor an index that fits */
+        /* added to `data` last: empty data has no address, and no index fits it */
         uint64_t offset = tuple / state->tuples * state->batch_bytes;
         for (uint32_t d = 0; d < state->depth; d++) {
             int64_t position = (int64_t)(tuple * state->depth) + d, index;

@@ -88,7 +88,8 @@ static Error *plan_trilu(Device *device, const PlanRequest *request, Plan **out)
     return NULL;
 }
 
-/* Dropout at inference with its mask: a copy, and all true. Without the mask it is a view. */
+/* Dropout at inference with its mask: a copy, and a mask that is all true. Without the mask the
+ * operator is a view. */
 static Error *launch_dropout(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const uint64_t *count = plan_state(plan);
     (void)output_shapes;

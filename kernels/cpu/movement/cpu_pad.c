@@ -23,7 +23,7 @@ typedef struct Run {
     uint8_t value[8];
 } Run;
 
-/* Where output coordinate `at` comes from; -1: from the constant. */
+/* The input coordinate for output coordinate `at`; -1: the constant. */
 static int64_t map(const State *state, uint32_t axis, int64_t at) {
     int64_t dim = state->in_dims[axis], i = at - state->begin[axis];
     if (i >= 0 && i < dim) return i;
@@ -45,7 +45,7 @@ static void fill(const Run *run, char *to, uint64_t bytes) {
     cpu_fill(to, run->value, (size_t)size, (int64_t)(bytes / size));
 }
 
-/* Output columns [begin, end) one by one. */
+/* Writes output columns [begin, end) one by one. */
 static void run_columns(const Run *run, char *to, const char *from, int64_t begin, int64_t end) {
     const State *state = run->state;
     uint64_t block = state->block_bytes;
@@ -82,7 +82,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     for (uint64_t row = begin; row < end; row++) {
         uint64_t rest = row;
         int64_t offset = 0;
-        bool constant = !run->from; /* of a zero-size input there is nothing else */
+        bool constant = !run->from; /* an empty input leaves only the constant */
         for (uint32_t d = state->rank - 1; d-- > 0;) {
             int64_t source = map(state, d, (int64_t)(rest % (uint64_t)state->out_dims[d]));
             rest /= (uint64_t)state->out_dims[d];

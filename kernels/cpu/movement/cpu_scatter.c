@@ -11,7 +11,7 @@
 typedef struct Update {
     CpuLoop *combine;
     uint32_t size;  /* of an element */
-    int64_t length; /* elements that one update puts in */
+    int64_t length; /* elements of one update */
 } Update;
 
 static bool find_update(Device *device, const PlanRequest *request, Update *out) {
@@ -120,8 +120,7 @@ static Error *launch_tuples(const Plan *plan, const Launch *launch, const Shape 
     KernelStopMeter meter = {0};
     for (uint64_t tuple = 0; tuple < state->tuples; tuple++) {
         TRY(kernel_stop_count(&meter, 8 + slice_bytes / 8));
-        /* added to the output at last: without elements it has no address, nor an index that fits
-         */
+        /* added to the output last: an empty output has no address, and no index fits it */
         uint64_t offset = 0;
         for (uint32_t d = 0; d < state->depth; d++) {
             int64_t position = (int64_t)(tuple * state->depth) + d, index;

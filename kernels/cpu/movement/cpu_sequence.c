@@ -1,11 +1,12 @@
-/* Sequences with a length or a place of their own in a batch: ReverseSequence, TensorScatter. */
+/* Operators on sequences with a length or an index for each item of a batch: ReverseSequence,
+ * TensorScatter. */
 #include "kernels/cpu/movement/cpu_copy.h"
 #include "kernels/cpu/core/cpu_index.h"
 #include "kernels/arguments/arguments.h"
 
 enum { BYTES_PER_PART = 65536 };
 
-/* input [first, second, row]: one of the two is time, the other the batch. */
+/* The input is [first, second, row]: one of the two is the time, the other the batch. */
 typedef struct ReverseState {
     int64_t first, second;
     uint64_t row_bytes;
@@ -96,7 +97,7 @@ static Error *run_writes(void *context, uint64_t begin, uint64_t end, uint32_t p
                 "]",
                 at, item, most);
         if (state->circular) at %= state->room;
-        /* what goes beyond the end of a circular cache starts again at 0 */
+        /* the part beyond the end of a circular cache continues at its start */
         const int64_t left = state->room - at;
         const uint64_t head = (uint64_t)(state->length < left ? state->length : left);
         const uint64_t tail = (uint64_t)state->length - head;

@@ -1,5 +1,5 @@
-/* SplitBounds: the bounds follow from shapes and values alone, so they are computed with the plan,
- * except for pieces of one length, of which there may be many. */
+/* SplitBounds: the bounds follow from shapes and values alone, so they are computed with the plan.
+ * Pieces of one length are computed by each launch, since there may be many. */
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/arguments/arguments.h"

@@ -18,8 +18,8 @@ typedef Vector16 __attribute__((may_alias, aligned(1))) Unaligned16;
 #define HIGH_16(a, b)                                                                              \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
-/* Interleaves row i of `count` with row i + count/2: log2(count) times, and the rows' first
- * elements lie in front, then their second ones. So a square of n × n is transposed. */
+/* Interleaves row i of `count` with row i + count/2. After log2(count) times the rows' first
+ * elements come first, then their second ones: a square of n × n is transposed. */
 #define INTERLEAVE_ROWS(n, count, to, from)                                                        \
     CPU_UNROLL for (int i = 0; i < (count) / 2; i++) {                                             \
         to[2 * i] = LOW_##n(from[i], from[i + (count) / 2]);                                       \
@@ -34,8 +34,8 @@ typedef Vector16 __attribute__((may_alias, aligned(1))) Unaligned16;
     CPU_UNROLL for (int i = 0; i < 8; i++) a[i] = b[i];
 #define INTERLEAVE_ALL_16(a, b) INTERLEAVE_2_TIMES(16, a, b) INTERLEAVE_2_TIMES(16, a, b)
 
-/* Two, four or eight columns that fill `to` without a gap, as a shuffle of channels has them:
- * `rows` elements of each, at least n. The last vectors may overlap those before them. */
+/* Transposes two, four or eight columns that fill `to` without a gap, as in a shuffle of channels:
+ * `rows` elements of each, at least n. The last vectors may overlap the ones before. */
 #define DEFINE_INTERLEAVED(n, TARGET)                                                              \
     TARGET CPU_INLINE void interleave_with_##n(char *restrict to, const char *restrict from,       \
         int64_t from_step, int64_t rows, const int columns) {                                      \
@@ -66,7 +66,7 @@ typedef Vector16 __attribute__((may_alias, aligned(1))) Unaligned16;
     }                                                                                              \
     struct interleaved_needs_semicolon
 
-/* What no square fits goes to the next smaller ones. */
+/* The edges that fit no square go to the next smaller squares. */
 #define DEFINE_TRANSPOSE(n, TARGET, smaller)                                                       \
     TARGET CPU_INLINE void square_##n(                                                             \
         char *restrict to, int64_t to_step, const char *restrict from, int64_t from_step) {        \

@@ -1,4 +1,4 @@
-/* Elements moved by rules known at plan time. */
+/* Operators that move elements by rules known at plan time. */
 #include "kernels/cuda/device/device_elements.h"
 
 KERNEL(layover_copy, CudaCopyParams) {
@@ -13,7 +13,7 @@ KERNEL(layover_copy, CudaCopyParams) {
 
 enum {
     TILE = CUDA_COPY_TILE,
-    TILE_PITCH = TILE + 1, /* columns of a tile lie in different banks */
+    TILE_PITCH = TILE + 1, /* so that the columns of a tile are in different banks */
     TILE_STEP = CUDA_THREADS / TILE
 };
 
@@ -52,7 +52,7 @@ KERNEL(layover_numbers, CudaNumbersParams) {
     THREADS(t) { EACH_UNIT(i, t, p.count)((int64_t *)(uintptr_t)p.to)[i] = p.numbers[i]; }
 }
 
-/* r + k may lie beyond int64. */
+/* r + k may exceed int64, so k is limited first. */
 DEVICE int trilu_keeps(const CudaTriluParams *p, int64_t row, int64_t column) {
     const int64_t k = p->k < -p->height ? -p->height : p->k > p->width ? p->width : p->k;
     return p->upper ? column >= row + k : column <= row + k;
@@ -68,7 +68,7 @@ KERNEL(layover_trilu, CudaTriluParams) {
     }
 }
 
-/* Where output coordinate `at` comes from; -1: from the constant. */
+/* The input coordinate for output coordinate `at`; -1: the constant. */
 DEVICE int64_t pad_source(const CudaPadParams *p, uint32_t d, int64_t at) {
     const int64_t dim = p->in_dims[d], i = at - p->begin[d];
     if (i >= 0 && i < dim) return i;

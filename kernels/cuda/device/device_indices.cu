@@ -1,9 +1,9 @@
-/* Elements found by indices that come from data, or made from them. */
+/* Operators that read elements by indices from data, or make elements from indices. */
 #include "kernels/cuda/device/device_combine.h"
 #include "kernels/scalar/scalar_convert.h"
 
-/* The index at a position within [0, dim), or -1: then it is noted. Loaded once: whoever shares the
- * memory may rewrite it. */
+/* The index at a position, within [0, dim). Notes an index outside and returns -1. The index is
+ * loaded once: another process may rewrite shared memory. */
 DEVICE int64_t index_at(const CudaIndices *indices, uint64_t position, int64_t dim) {
     const int64_t index = indices->wide
                               ? ((const volatile int64_t *)(uintptr_t)indices->address)[position]
@@ -87,7 +87,7 @@ DEVICE int64_t one_hot_index(uint32_t dtype, uint64_t bits) {
     return (int64_t)element_widen(dtype, bits);
 }
 
-/* An index outside [-depth, depth) turns nothing on, as ONNX says. */
+/* An index outside [-depth, depth) sets no element, by ONNX's text. */
 KERNEL(layover_one_hot, CudaOneHotParams) {
     THREADS(t) {
         EACH_UNIT(i, t, p.count) {

@@ -1,4 +1,4 @@
-/* Operators along one axis that look for places or add on: ArgMax, ArgMin, TopK, CumSum. */
+/* Operators along one axis: ArgMax, ArgMin and TopK find places, CumSum adds up. */
 #include "kernels/cuda/device/device_block.h"
 #include "kernels/cuda/device/device_combine.h"
 #include "kernels/scalar/scalar_order.h"
@@ -22,7 +22,7 @@ DEVICE int64_t lane_base(const CudaLanesParams *p, uint64_t lane) {
     return (int64_t)lane / p->inner * p->dim * p->inner + (int64_t)lane % p->inner;
 }
 
-/* A NaN is the extreme of either kind. Places count from the end where the last one is wanted. */
+/* A NaN is the extreme of either kind. If the last place is wanted, places count from the end. */
 DEVICE LanesBest arg_candidate(const CudaLanesParams *p, int64_t base, int64_t i) {
     const uint64_t bits = element_load(p->from, element_size(p->dtype), base + i * p->inner);
     const uint64_t key = order_key(p->dtype, bits);
@@ -65,7 +65,7 @@ KERNEL(layover_arg_threads, CudaLanesParams) {
     }
 }
 
-/* The best of those that come after `before`. */
+/* The best candidate of those behind `before` in the order. */
 DEVICE LanesBest top_range(
     const CudaLanesParams *p, int64_t base, LanesBest before, int is_first, int64_t begin) {
     LanesBest best = {0, UINT64_MAX};
@@ -80,7 +80,7 @@ DEVICE LanesBest top_range(
     return best;
 }
 
-/* One after the other: k is small beside the axis where it matters. */
+/* Finds the k best one after the other: where time matters, k is small beside the axis. */
 KERNEL(layover_top_k, CudaLanesParams) {
     SHARED(LanesBest, lanes, CUDA_THREADS);
     SHARED(LanesBest, before, 1);
@@ -103,7 +103,7 @@ KERNEL(layover_top_k, CudaLanesParams) {
     }
 }
 
-/* A lane is added up by one thread: in its order, as the cpu does it. */
+/* One thread adds up a lane, in the lane's order, as on the cpu. */
 KERNEL(layover_cum_sum, CudaLanesParams) {
     THREADS(t) {
         EACH_UNIT(lane, t, (uint64_t)(p.outer * p.inner)) {

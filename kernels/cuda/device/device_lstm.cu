@@ -1,4 +1,4 @@
-/* The steps of an LSTM after its inputs were multiplied: gates, cell, output. */
+/* The steps of an LSTM, after the product of its inputs: gates, cell, output. */
 #include "kernels/cuda/device/device_step.h"
 
 DEVICE_CALL float lstm_activate(const CudaLstmActivation *activation, float x) {

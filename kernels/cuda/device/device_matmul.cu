@@ -7,10 +7,10 @@ enum {
     DEPTH = CUDA_MATMUL_DEPTH,
     GRID_SIDE = 16,         /* threads along a side of the tile */
     OWN = SIDE / GRID_SIDE, /* elements of C along a side of a thread's square */
-    PITCH = SIDE + 1        /* so that a column of A lies in different banks */
+    PITCH = SIDE + 1        /* so that the elements of a column of A are in different banks */
 };
 
-/* Integers wrap; narrow ones are cut when they are stored. */
+/* Integers wrap; narrow integers are cut when they are stored. */
 DEVICE uint64_t element_to_u64(uint32_t dtype, uint64_t bits) { return element_widen(dtype, bits); }
 DEVICE uint64_t epilogue_u64(
     const CudaEpilogue *e, uint32_t dtype, uint64_t sum, int64_t bias, int64_t residual) {
@@ -26,7 +26,7 @@ DEVICE uint64_t epilogue_u64(
         int64_t row, int64_t column, int64_t k, uint32_t t, T *a, T *b) {                          \
         const uint32_t size = element_size(p->dtype);                                              \
         for (uint32_t i = t; i < SIDE * DEPTH; i += CUDA_THREADS) {                                \
-            /* neighbouring threads read along whichever side is contiguous */                     \
+            /* neighbouring threads read along the contiguous side */                              \
             const int by_row = p->a_column != 1, by_column = p->b_column == 1;                     \
             const uint32_t ar = by_row ? i % SIDE : i / DEPTH, ak = by_row ? i / SIDE : i % DEPTH; \
             const uint32_t bc = by_column ? i % SIDE : i / DEPTH;                                  \
@@ -98,8 +98,8 @@ MATMUL_OF(float, f32)
 MATMUL_OF(double, f64)
 MATMUL_OF(uint64_t, u64)
 
-/* Few rows fill no tile. A block takes some columns of one row and cuts k into interleaved slices,
- * which are added in a fixed order. */
+/* For few rows, which fill no tile. A block takes some columns of one row and cuts k into
+ * interleaved slices, which are added in a fixed order. */
 KERNEL(layover_matvec_f32, CudaMatmulParams) {
     SHARED(float, lanes, CUDA_THREADS);
     const int turned = p.b_column != 1;
@@ -115,7 +115,7 @@ KERNEL(layover_matvec_f32, CudaMatmulParams) {
         const int64_t b_base =
             element_offset(batch, p.batches, p.batch_rank, p.batch_dims, p.b_batch);
         PHASE(t) {
-            /* neighbouring threads read along whichever side of B is contiguous */
+            /* neighbouring threads read along the contiguous side of B */
             const uint32_t x = turned ? t / slices : t % width;
             const uint32_t slice = turned ? t % slices : t / width;
             float sum = 0;

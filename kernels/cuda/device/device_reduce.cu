@@ -24,7 +24,7 @@ DEVICE uint64_t reduce_element(const CudaReduceParams *p, int64_t base, uint64_t
                       : wide;
 }
 
-/* Elements begin, begin + step … below end of one output. */
+/* Reduces the elements begin, begin + step … below end of one output. */
 DEVICE uint64_t reduce_range(
     const CudaReduceParams *p, uint64_t output, uint64_t begin, uint64_t end, uint64_t step) {
     const int64_t outer = (int64_t)output / p->width, column = (int64_t)output % p->width;
@@ -94,7 +94,7 @@ KERNEL(layover_reduce_blocks, CudaReduceParams) {
     }
 }
 
-/* One thread an output: side by side where the reduced dimension is not the last. */
+/* One thread for each output: reads are adjacent if the reduced dimension is not the last. */
 KERNEL(layover_reduce_threads, CudaReduceParams) {
     THREADS(t) {
         EACH_UNIT(unit, t, p.outputs * p.segments) {

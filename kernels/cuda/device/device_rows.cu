@@ -1,5 +1,5 @@
-/* Softmax and the normalisations: a block brings one row to its sums in shared memory. float32,
- * float16 and bfloat16 are computed in float32, float64 in itself. */
+/* Softmax and the normalisations: a block sums one row in shared memory. float32, float16 and
+ * bfloat16 are computed in float32, float64 in itself. */
 #include "kernels/cuda/device/device_block.h"
 #include "kernels/cuda/device/device_elements.h"
 #include "kernels/scalar/scalar_float.h"
@@ -85,7 +85,8 @@
         if (p->bias.address) x += along_##s(p, &p->bias, row, i);                                  \
         ROW_STORE(s, p->to, p->dtype, at, scalar_canonical_##s(x));                                \
     }                                                                                              \
-    /* a mean is rounded: of nearly equal elements, what it is off by is as much as they are */    \
+    /* corrects the mean: for nearly equal elements its rounding error is as large as the          \
+     * deviations */                                                                               \
     KERNEL(layover_normalize_##s, CudaNormalizeParams) {                                           \
         SHARED(T, lanes, CUDA_THREADS);                                                            \
         SHARED(T, left, CUDA_THREADS);                                                             \

@@ -1,8 +1,9 @@
-/* Sliding windows: convolutions and pools, one thread an output, in the order of the kernel. */
+/* Sliding windows: convolutions and pools, one thread for each output, in the order of the
+ * kernel. */
 #include "kernels/cuda/device/device_epilogue.h"
 
-/* The element that kernel position `position` of output `output` sees in its plane, or -1: padding.
- */
+/* The element of a plane that kernel position `position` reads for an output, or -1 in the
+ * padding. */
 DEVICE int64_t window_input(const CudaWindow *window, int64_t output, int64_t position) {
     int64_t offset = 0, step = 1;
     for (uint32_t d = window->rank; d-- > 0;) {
@@ -17,7 +18,7 @@ DEVICE int64_t window_input(const CudaWindow *window, int64_t output, int64_t po
     return offset;
 }
 
-/* The other way round: the input that reaches `output` through `position`, or -1: none. */
+/* The inverse: the input that reaches `output` through `position`, or -1. */
 DEVICE int64_t window_source(const CudaWindow *window, int64_t output, int64_t position) {
     int64_t offset = 0, step = 1;
     for (uint32_t d = window->rank; d-- > 0;) {
@@ -68,7 +69,7 @@ KERNEL(layover_conv_transpose_f32, CudaConvParams) {
     THREADS(t) { EACH_UNIT(i, t, p.count) conv_output_f32(&p, i, 1); }
 }
 
-/* What is left to do of a convolution that a library made. */
+/* Applies the epilogue to a convolution that a library has computed. */
 KERNEL(layover_epilogue_f32, CudaEpilogueParams) {
     THREADS(t) {
         EACH_UNIT(i, t, p.count) {
@@ -80,7 +81,7 @@ KERNEL(layover_epilogue_f32, CudaEpilogueParams) {
     }
 }
 
-/* How many elements an average counts for an output. */
+/* The number of elements that an average counts for an output. */
 DEVICE int64_t pool_counted(const CudaPoolParams *p, int64_t output) {
     const CudaWindow *window = &p->window;
     int64_t counted = 1;
@@ -106,7 +107,7 @@ DEVICE int64_t pool_index(const CudaPoolParams *p, int64_t at) {
     return index;
 }
 
-/* A NaN wins; the first of equal maxima. */
+/* A NaN is the maximum; of equal maxima the first counts. */
 #define POOL_OF(T, s, START)                                                                       \
     DEVICE void max_pool_output_##s(const CudaPoolParams *p, uint64_t i) {                         \
         const int64_t output = (int64_t)i % p->output_count, plane = (int64_t)i / p->output_count; \

@@ -12,8 +12,8 @@ enum {
     LOG_BYTES_MAX = 1 << 20,
 };
 
-/* Beside the architecture. What changes bits is as nvcc has it; the last two let the compiler take
- * headers that are also a C compiler's. */
+/* Flags beside the architecture. Those that change bits are nvcc's; the last two let the compiler
+ * accept headers that a C compiler reads, too. */
 static const char *const flags[] = {"--std=c++17", "--fmad=false", "--prec-div=true",
     "--prec-sqrt=true", "--ftz=false", "--device-int128", "--device-as-default-execution-space"};
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
@@ -26,7 +26,7 @@ static Error *check(const CudaSymbols *api, int result, const char *function) {
 }
 #define NVRTC_TRY(api, function, ...) TRY(check((api), (api)->function(__VA_ARGS__), #function))
 
-/* The highest that the library knows and the GPU runs; 0: none. */
+/* The highest architecture that the library supports and the GPU runs; 0: none. */
 static Error *find_architecture(const CudaSymbols *api, int sm, int *out) {
     int count = 0, known[ARCHITECTURES_MAX], best = 0;
     NVRTC_TRY(api, nvrtcGetNumSupportedArchs, &count);
@@ -46,7 +46,8 @@ Error *cuda_nvrtc_open(int sm, int driver_version, CudaNvrtc *out) {
     NVRTC_TRY(api, nvrtcVersion, &major, &minor);
     TRY(find_architecture(api, sm, &best));
     if (best == 0) FAIL(UNSUPPORTED, "NVRTC %d.%d knows nothing that SM %d runs", major, minor, sm);
-    /* drivers run machine code of their own major version, and PTX that is not newer than they */
+    /* a driver runs machine code of its own major version, and PTX that is not newer than the
+     * driver */
     if (major > driver_version / 1000 || (best != sm && 1000 * major + 10 * minor > driver_version))
         FAIL(UNSUPPORTED, "NVRTC %d.%d is newer than the driver's CUDA %d.%d", major, minor,
             driver_version / 1000, driver_version % 1000 / 10);

@@ -21,10 +21,10 @@ static const SymbolInfo symbols[] = {
 };
 enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0], NAMES_MAX = 2, REASON_SIZE = 256 };
 
-/* By name and version of the interface, the newest first. */
+/* File names carry the version of the interface; the newest comes first. */
 static const struct {
     const char *what;
-    const char *counted; /* whose versions `since` are */
+    const char *counted; /* the product whose versions `since` counts */
     const char *names[NAMES_MAX];
 } libraries[CUDA_LIBRARY_COUNT] = {
     [CUDA_LIBRARY_DRIVER] = {"NVIDIA driver", "CUDA", {"libcuda.so.1"}},
@@ -34,7 +34,7 @@ static const struct {
     [CUDA_LIBRARY_NVRTC] = {"NVRTC", "CUDA", {"libnvrtc.so.13", "libnvrtc.so.12"}},
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
 static CudaSymbols loaded;
 static bool is_loaded[CUDA_LIBRARY_COUNT];
 
@@ -66,7 +66,7 @@ static Error *load_locked(CudaLibrary library) {
         }
         memcpy((char *)&found + symbols[i].offset, &function, sizeof function);
     }
-    for (size_t i = 0; i < SYMBOL_COUNT; i++) /* others may be in use */
+    for (size_t i = 0; i < SYMBOL_COUNT; i++) /* other libraries may be in use */
         if (symbols[i].library == library)
             memcpy((char *)&loaded + symbols[i].offset, (char *)&found + symbols[i].offset,
                 sizeof(void *));

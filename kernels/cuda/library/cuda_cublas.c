@@ -5,7 +5,8 @@
 /* A larger workspace helps products of few but long rows, on GPUs with many units. */
 static const uint64_t WORKSPACE_BYTES_MAX = (uint64_t)32 << 20;
 
-/* Errors: EXHAUSTED no memory; DEVICE_LOST; FAILED otherwise; with the library's name of it. */
+/* Errors: EXHAUSTED no memory; DEVICE_LOST; FAILED otherwise. Messages have the library's name for
+ * the error. */
 static Error *check(CudaDevice *device, int status, const char *function) {
     if (status == CUBLAS_STATUS_SUCCESS) return NULL;
     const char *name = device->api->cublasLtGetStatusName(status);
@@ -20,7 +21,7 @@ static Error *check(CudaDevice *device, int status, const char *function) {
 Error *cuda_cublas_open(CudaDevice *device) {
     Error *error = cuda_symbols_load(CUDA_LIBRARY_CUBLASLT);
     if (error) {
-        error_free(error); /* then other kernels do it, as `devices --kernels` shows */
+        error_free(error); /* then our own kernels are used, as `devices --kernels` shows */
         return NULL;
     }
     CUBLAS_TRY(device, cublasLtCreate, &device->cublas);
@@ -63,7 +64,7 @@ static Error *set_all(
     return NULL;
 }
 
-/* It holds the bias's address, so that each run has its own. */
+/* Made for each run, since the description holds the bias's address. */
 static Error *make_desc(
     CudaDevice *device, const CudaCublasProblem *problem, uint64_t bias, CublasMatmulDesc *out) {
     CublasMatmulDesc desc;
@@ -114,7 +115,7 @@ static Error *ask(CudaDevice *device, CublasMatmulDesc desc, CublasPreference pr
 static Error *choose(CudaDevice *device, CudaCublasProduct *product, bool *out_found) {
     CublasPreference preference;
     CublasMatmulDesc desc;
-    /* the address is not followed, only its alignment is looked at */
+    /* the library checks only the alignment of this address */
     TRY(make_desc(device, &product->problem, CUDA_OPERANDS_ALIGNMENT, &desc));
     int status = device->api->cublasLtMatmulPreferenceCreate(&preference);
     Error *error = check(device, status, "cublasLtMatmulPreferenceCreate");
@@ -154,8 +155,8 @@ void cuda_cublas_deinit(CudaDevice *device, CudaCublasProduct *product) {
         if (layouts[i]) (void)device->api->cublasLtMatrixLayoutDestroy(layouts[i]);
 }
 
-/* What an algorithm's words mean is the library's: where equal ones are other kernels after all,
- * the driver refuses the update. */
+/* A key from the words of the algorithm, whose meaning only the library knows. If equal words are
+ * different kernels after all, the driver refuses the update of the graph. */
 uint64_t cuda_cublas_stretch_key(const CudaCublasProduct *product) {
     uint64_t key = CUDA_STRETCH_KEY_CUBLAS + (uint64_t)product->problem.epilogue;
     for (size_t i = 0; i < sizeof product->algorithm.data / sizeof product->algorithm.data[0]; i++)
@@ -169,7 +170,8 @@ Error *cuda_cublas_run(CudaDevice *device, const CudaCublasProduct *product,
     const CudaCublasAddresses *addresses, CUstream stream) {
     const CudaCublasProblem *problem = &product->problem;
     CublasMatmulDesc desc;
-    uint64_t added = addresses->added ? addresses->added : addresses->to; /* beta 0: not read */
+    /* not read if beta is 0 */
+    uint64_t added = addresses->added ? addresses->added : addresses->to;
     TRY(make_desc(device, problem, addresses->bias, &desc));
     int status = device->api->cublasLtMatmul(device->cublas, desc, &problem->alpha,
         pointer(addresses->left), product->left, pointer(addresses->right), product->right,

@@ -10,11 +10,11 @@ enum { BIAS = CUDA_LIBRARY_BIAS, RESIDUAL = CUDA_LIBRARY_RESIDUAL };
 typedef struct State {
     CudaLibraryState base;
     CudaCublasProduct product;
-    bool has_bias;  /* input 2 is one for each column */
-    uint32_t added; /* index of the input that is added; 0: none */
+    bool has_bias;  /* input 2 has one element for each column */
+    uint32_t added; /* index of the input to add; 0: none */
 } State;
 
-/* ---- what the library can read ---- */
+/* ---- operands that the library can read ---- */
 
 /* Rows and columns at those strides, seen by columns; false when neither way round fits. */
 static bool matrix_of(
@@ -30,7 +30,7 @@ static bool matrix_of(
     return plain || turned;
 }
 
-/* The one stride of all batch dimensions together; false when there is none. */
+/* The common stride of all batch dimensions; false when there is none. */
 static bool batch_step_of(const Shape *batch, const int64_t *strides, int64_t *out) {
     *out = batch->rank ? strides[batch->rank - 1] : 0;
     for (uint32_t i = 0; i + 1 < batch->rank; i++)

@@ -5,7 +5,7 @@
 
 enum { CONFIGS_MAX = 128 };
 
-/* Engines for halves want their channels together: they work on copies of the operands. */
+/* Large, since engines for half types need copies of the operands with channels together. */
 static const int64_t WORKSPACE_BYTES_MAX = (int64_t)256 << 20;
 
 /* ---- the library ---- */
@@ -16,8 +16,8 @@ static void destroy(CudaDevice *device, CudaCudnn *cudnn) {
     memory_free(cudnn);
 }
 
-/* Other kernels do it, as `devices --kernels` shows, where the library is not or refuses this GPU:
- * each of its versions ends with some generation. */
+/* Without the library, or on a GPU that it does not support, our own kernels are used, as
+ * `devices --kernels` shows. Each version of the library supports only some generations of GPUs. */
 Error *cuda_cudnn_open(CudaDevice *device) {
     void *block;
     Error *error = cuda_symbols_load(CUDA_LIBRARY_CUDNN);
@@ -47,8 +47,8 @@ void cuda_cudnn_close(CudaDevice *device) {
 
 /* ---- which engine ---- */
 
-/* Numerical notes that an engine may have, by bit. Not among them: additions in an order of chance,
- * Winograd's and Fourier's ways round, and sums of less than float32. */
+/* The numerical notes that an engine may have, by bit. Not allowed: additions in no fixed order,
+ * the algorithms of Winograd and Fourier, and sums in less than float32. */
 static uint32_t allowed_notes(const CudaCudnnConv *conv) {
     uint32_t allowed = 1U << CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
     if (conv->type != CUDNN_DATA_FLOAT || conv->rounds)
@@ -58,7 +58,7 @@ static uint32_t allowed_notes(const CudaCudnnConv *conv) {
     return allowed;
 }
 
-/* The notes as bits; those of a later library are the highest. */
+/* The notes as bits; notes that a later library adds become the highest bit. */
 static Error *read_notes(
     CudaDevice *device, CudnnDescriptor engine, int attribute, int type, uint32_t *out) {
     enum { NOTES_MAX = 32 };
@@ -71,7 +71,8 @@ static Error *read_notes(
     return NULL;
 }
 
-/* What is compiled now has bits of the compiler's, which the determinism class does not name. */
+/* Refuses engines that are compiled at run time: the compiler decides their bits, and the
+ * determinism class does not name it. */
 static Error *check_engine(
     CudaDevice *device, CudnnDescriptor config, const CudaCudnnConv *conv, bool *out_fits) {
     CUDA_CUDNN_PILE(pile, device);
@@ -110,7 +111,7 @@ static Error *finish_plan(
     return NULL;
 }
 
-/* Heuristics suggest more than works: a config that fails, for whatever but memory, is one that
+/* Heuristics also suggest configs that fail. A config that fails for any reason other than memory
  * does not fit. */
 static Error *try_config(CudaDevice *device, CudnnDescriptor config, const CudaCudnnConv *conv,
     CudaCudnnProgram *program, bool *out_found) {
@@ -140,7 +141,7 @@ static Error *ask(CudaDevice *device, CudaCudnnPile *pile, CudnnDescriptor graph
         device, *out, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph));
     TRY(cuda_cudnn_descriptor_set_choice(
         device, *out, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode));
-    if (device->cudnn->gpu) /* else the graph has the handle */
+    if (device->cudnn->gpu) /* otherwise the graph has the library's handle */
         TRY(cuda_cudnn_descriptor_set_other(
             device, *out, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device->cudnn->gpu));
     return cuda_cudnn_descriptor_finalize(device, *out);
@@ -166,7 +167,8 @@ static Error *try_mode(CudaDevice *device, CudnnDescriptor graph, int mode,
     return NULL;
 }
 
-/* What the library does not support it says of the graph, or of a mode of its heuristics. */
+/* The library reports an unsupported convolution for the graph, or for one mode of its
+ * heuristics. */
 static Error *choose(
     CudaDevice *device, const CudaCudnnConv *conv, CudaCudnnProgram *program, bool *out_found) {
     static const int modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK};
@@ -201,7 +203,7 @@ Error *cuda_cudnn_init(
 void cuda_cudnn_deinit(CudaDevice *device, CudaCudnnProgram *program) {
     CUDA_SCOPE(scope);
     if (!program->plan) return;
-    (void)cuda_scope_try(device, &scope); /* it may hold modules of the context */
+    (void)cuda_scope_try(device, &scope); /* the plan may hold modules of the context */
     (void)device->api->cudnnBackendDestroyDescriptor(program->plan);
     program->plan = NULL;
 }

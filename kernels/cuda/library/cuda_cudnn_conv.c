@@ -15,13 +15,15 @@ enum { BIAS = CUDA_LIBRARY_BIAS, RESIDUAL = CUDA_LIBRARY_RESIDUAL };
 typedef struct State {
     CudaLibraryState base;
     CudaCudnnProgram program;
-    uint64_t zeros_offset, zeros_bytes; /* of a bias for those without, in the workspace; 0: none */
-    bool has_bias;                      /* the request's, in the program or in `after` */
+    /* in the workspace, a bias of zeros for requests without one; 0: none */
+    uint64_t zeros_offset, zeros_bytes;
+    /* the request has a bias, which the program or `after` adds */
+    bool has_bias;
     bool finishes;
-    CudaEpilogueParams after; /* when it finishes */
+    CudaEpilogueParams after; /* used if `finishes` */
 } State;
 
-/* ---- what the library can do ---- */
+/* ---- convolutions that the library can compute ---- */
 
 static int type_of(DType dtype) {
     if (dtype == DTYPE_FLOAT16) return CUDNN_DATA_HALF;
@@ -37,7 +39,7 @@ static bool place_dims(const Shape *shape, uint32_t padding, int64_t *out) {
     return true;
 }
 
-/* The library computes the size of the output itself: from the larger to the smaller side. */
+/* The library computes the output's size itself, from the larger to the smaller side. */
 static bool place_window(
     const Window *window, bool transposed, uint32_t padding, CudaCudnnConv *conv) {
     for (uint32_t i = 0; i < CUDA_CUDNN_SPATIAL_MAX; i++) conv->stride[i] = conv->dilation[i] = 1;
@@ -72,7 +74,7 @@ static Error *describe(
     return NULL;
 }
 
-/* What is done by the library, and what behind it. */
+/* Divides the epilogue between the library and a kernel behind it. */
 static void place_epilogue(
     const PlanRequest *request, const CpuEpilogue *epilogue, CudaCudnnConv *conv, State *state) {
     const Shape *to = &request->outputs[0].shape;
@@ -113,8 +115,8 @@ static Error *finish(const Plan *plan, const Launch *launch) {
         plan, launch, CUDA_KERNEL_EPILOGUE_F32, params.count, &params, sizeof params);
 }
 
-/* A graph holds launches one by one, and how many a plan makes is the library's: they go to the
- * queue behind all that is recorded. */
+/* A graph holds single launches, but the library decides how many launches a plan makes. So they
+ * are queued behind the recorded ones. */
 static Error *run(const Plan *plan, const Launch *launch, const CudaLibraryAddresses *at) {
     const State *state = plan_state(plan);
     CudaDevice *device = cuda_device(plan->device);
@@ -140,7 +142,8 @@ static void deinit(CudaDevice *device, void *state) {
 
 static const CudaLibraryKind kind = {"cuda.cudnn_conv", run, finish, deinit};
 
-/* The library's, behind it the zeros; a workspace need not be as aligned as the library wants. */
+/* In order: the library's workspace, then the zeros. The launch's workspace may be less aligned
+ * than the library needs, so there is slack. */
 static Error *lay_out(State *state, uint64_t *out_bytes) {
     const uint64_t slack = CUDA_CUDNN_WORKSPACE_ALIGNMENT;
     *out_bytes = 0;

@@ -50,7 +50,7 @@ static Error *make_operand(
     return make_tensor(builder, dims, tensor + 1, builder->conv->type, false, out);
 }
 
-/* What the next operation writes: `to` when it is the last, a float32 value otherwise. */
+/* Makes the result of the next operation: `to` for the last one, otherwise a float32 value. */
 static Error *make_result(Builder *builder, CudnnDescriptor *out) {
     if (--builder->left == 0) return make_operand(builder, CUDA_CUDNN_TO, builder->conv->to, out);
     const int64_t id = CUDA_CUDNN_TENSOR_COUNT + 1 + builder->virtual_count++;
@@ -74,7 +74,7 @@ static Error *make_window(Builder *builder, CudnnDescriptor *out) {
     return cuda_cudnn_descriptor_finalize(device, *out);
 }
 
-/* The names that both directions of a convolution have for the same things. */
+/* The library's names for the parts of a convolution, which differ by direction. */
 typedef struct Direction {
     int descriptor, window, from, weights, to, alpha, beta;
 } Direction;

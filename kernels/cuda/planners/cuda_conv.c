@@ -1,4 +1,4 @@
-/* Conv, FusedConv and ConvTranspose, directly: used when no library takes them. */
+/* Conv, FusedConv and ConvTranspose by our own kernel, for requests that no library takes. */
 #include "kernels/cuda/planners/cuda_matmul.h"
 #include "kernels/cuda/planners/cuda_window.h"
 #include "kernels/arguments/channels_first.h"

@@ -11,7 +11,7 @@ uint32_t cuda_copy_unit(uint64_t a, uint64_t b, uint64_t c) {
     return unit;
 }
 
-/* Dimensions of 1 go; neighbours that both sides walk through in one stride become one. */
+/* Drops dimensions of 1, and joins adjacent dimensions that have one stride on both sides. */
 static void collapse(uint32_t rank, const int64_t *dims, const int64_t *from, const int64_t *to,
     CudaCopyParams *out) {
     out->count = 1;
@@ -31,10 +31,10 @@ static void collapse(uint32_t rank, const int64_t *dims, const int64_t *from, co
     }
     if (out->rank > 0) return;
     out->rank = 1;
-    out->dims[0] = (int64_t)out->count; /* 1, or 0 */
+    out->dims[0] = (int64_t)out->count; /* 1, or 0 for no elements */
 }
 
-/* Whether the innermost dimension of `to` and some other one of `from` lie contiguous there. */
+/* True when the innermost dimension of `to` and another one of `from` are contiguous. */
 static bool find_turn(const CudaCopyParams *plain, uint32_t *out_axis) {
     const uint32_t last = plain->rank - 1;
     if (plain->to_strides[last] != 1 || plain->from_strides[last] < TURN_MIN) return false;
@@ -83,8 +83,8 @@ void cuda_copy_make(uint32_t rank, const int64_t *dims, const int64_t *from_stri
         out->plain = plain;
 }
 
-/* Runs of neighbours that both sides have may travel in larger units, where the addresses of this
- * launch allow it. */
+/* Joins adjacent elements of both sides to larger units, if the addresses of this launch are
+ * aligned. */
 static void widen(CudaCopyParams *params) {
     const uint32_t last = params->rank - 1;
     if (params->from_strides[last] != 1 || params->to_strides[last] != 1) return;

@@ -9,7 +9,7 @@
 
 typedef struct State {
     CpuRecurrent lstm;
-    uint64_t recurrent, h, c; /* offsets in the workspace; the gates lie at its start */
+    uint64_t recurrent, h, c; /* offsets in the workspace; the gates are at its start */
 } State;
 
 typedef struct Run {
@@ -47,7 +47,7 @@ static Error *multiply(
     return cuda_matmul_run(run->plan, run->launch, &params);
 }
 
-/* The direction's rows of an initial or last state, to or from [batch, hidden]. */
+/* Copies the direction's rows of an initial or last state to or from [batch, hidden]. */
 static Error *move_state(const Run *run, uint64_t outside, uint64_t inside, bool inwards) {
     const CpuRecurrent *lstm = &run->state->lstm;
     const int64_t dims[2] = {lstm->batch, lstm->hidden}, compact[2] = {lstm->hidden, 1};
@@ -127,7 +127,7 @@ static Error *check_each(const int32_t *lengths, const CpuRecurrent *lstm) {
     return NULL;
 }
 
-/* Waits for them: the kernels trust what they read. */
+/* Waits for the lengths on the host: the kernels trust them. */
 static Error *check_lengths(const Run *run) {
     const CpuRecurrent *lstm = &run->state->lstm;
     Device *device = run->plan->device;
@@ -150,7 +150,7 @@ static Error *launch_lstm(const Plan *plan, const Launch *launch, const Shape *o
     return NULL;
 }
 
-/* Room for count floats behind what there is. */
+/* Reserves rows × width floats behind the bytes so far. */
 static Error *reserve(uint64_t *inout_bytes, int64_t rows, int64_t width, uint64_t *out_offset) {
     uint64_t bytes;
     *out_offset = *inout_bytes;

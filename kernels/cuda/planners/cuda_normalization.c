@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/planners/cuda_internal.h"
 
-/* Either all operands are float64, or none. */
+/* True when all operands are float64, or none is. */
 static bool is_even(const PlanRequest *request) {
     const bool wide = request->inputs[0].dtype == DTYPE_FLOAT64;
     for (uint32_t i = 0; i < request->input_count; i++)
@@ -47,7 +47,7 @@ static Error *create(Device *device, const PlanRequest *request, uint32_t axis, 
     return NULL;
 }
 
-/* An operand that broadcasts to x, of which the last dimensions from `axis` on are a row. */
+/* Reads an operand that broadcasts to x. The last dimensions of x, from `axis` on, are a row. */
 static CudaAlong along_of(const TensorSpec *spec, const Shape *x, uint32_t axis) {
     CudaAlong along = {.dtype = spec->dtype, .step = 1, .row_wrap = 1};
     const int64_t count = shape_count_unchecked(&spec->shape);
@@ -77,7 +77,7 @@ static Error *plan_rows(Device *device, const PlanRequest *request, Plan **out) 
     return NULL;
 }
 
-/* x [N, C, …]: one row per image and channel, one scale and bias per channel. */
+/* x is [N, C, …]: one row for each image and channel, one scale and bias for each channel. */
 static Error *plan_instances(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
     CudaNormalizeParams *params;

@@ -10,13 +10,13 @@
 
 static_assert((uint32_t)CUDA_POINTWISE_CAST == (uint32_t)CPU_LOOP_COUNT, "casts follow the loops");
 
-/* Of an operand that is in the parameters' tables. */
+/* The kind of an operand in the parameters' tables. */
 static CudaPointwiseKind kind_of(CpuSourceKind kind) {
     if (kind == CPU_SOURCE_INPUT) return CUDA_POINTWISE_INPUT;
     return kind == CPU_SOURCE_STEP ? CUDA_POINTWISE_SLOT : CUDA_POINTWISE_CONSTANT;
 }
 
-/* The functions of these are of bits, whatever the element type. */
+/* True for loops whose functions work on bits, whatever the element type is. */
 static bool is_of_bits(CpuLoopId id, DType dtype) {
     const bool is_half = dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
     if (id == CPU_LOOP_COPY || id == CPU_LOOP_WHERE || id == CPU_LOOP_NOT) return true;
@@ -84,7 +84,7 @@ static void place_inputs(CudaPointwiseOperands *operands, const PlanRequest *req
     for (uint32_t i = 0; i < request->input_count; i++)
         if (request->inputs[i].present)
             shape_broadcast_strides(&request->inputs[i].shape, shape, strides[i]);
-    /* the output too, so that dimensions which no input has apart stay in its order */
+    /* the output is included, so that dimensions which all inputs share keep its order */
     shape_strides(shape, strides[request->input_count]);
     cpu_broadcast_collapse(shape, request->input_count + 1, strides, &collapsed);
     operands->count = (uint64_t)collapsed.count;

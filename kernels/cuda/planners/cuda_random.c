@@ -38,7 +38,7 @@ static Error *plan_random(Device *device, const PlanRequest *request, Plan **out
     return NULL;
 }
 
-/* Without inputs, the rows' element types are the output's. */
+/* The operators have no inputs, so a row's element types are the output's. */
 const Kernel cuda_random[] = {
     {OPERATOR_RANDOM_UNIFORM, DTYPES_FLOAT, plan_random, "cuda.random", 0},
     {OPERATOR_RANDOM_NORMAL, DTYPES_FLOAT, plan_random, "cuda.random", 0},

@@ -35,7 +35,7 @@ static Error *launch_reduce(const Plan *plan, const Launch *launch, const Shape 
 typedef struct Rule {
     OperatorId operator_id;
     CudaCombine combine;
-    CpuReduction reduction; /* whose identity it has */
+    CpuReduction reduction; /* the reduction whose identity is used */
     CudaFinish finish;
     bool squares;
 } Rule;
@@ -106,9 +106,7 @@ static Error *plan_reduce(Device *device, const PlanRequest *request, Plan **out
     return plan_rule(device, request, rule, arguments.reduced, "cuda.reduce", out);
 }
 
-/* Each plane [N, C, …] of an image becomes one number: a reduction of everything from dimension 2
- * on.
- */
+/* Reduces each plane [N, C, …] of an image to one number: all dimensions from 2 on. */
 static Error *plan_global_pool(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *x = &request->inputs[0].shape;
     const bool average = request->operator_info->id == OPERATOR_GLOBAL_AVERAGE_POOL;

@@ -74,7 +74,7 @@ static uint32_t count_devices(void) {
     int count = 0;
     Error *error = cuda_symbols_start(cuda_fatbin.needed_version, &api);
     if (!error && api->cuDeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
-    error_free(error); /* whoever opens one is told */
+    error_free(error); /* opening a device reports the reason */
     return count > 0 ? (uint32_t)count : 0;
 }
 

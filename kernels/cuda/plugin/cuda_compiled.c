@@ -12,7 +12,7 @@ static const char ENTRY[] = "layover_group";
 
 typedef struct State {
     CUfunction function;
-    CudaPointwiseOperands operands; /* without addresses */
+    CudaPointwiseOperands operands; /* the addresses are not set */
 } State;
 
 Error *cuda_compiled_open(CudaDevice *device) {
@@ -45,7 +45,8 @@ static Error *compile(CudaDevice *device, const CudaPointwiseParams *params, CUf
     return cuda_modules_get(device, device->modules, ENTRY, text_builder_get(&source), out);
 }
 
-/* Declines what is not worth it, and everything while there is no room for another kernel. */
+/* Declines groups that are too small to gain, and all groups when there is no room for another
+ * kernel. */
 static Error *plan_group(Device *device, const PlanRequest *request, Plan **out) {
     OWN(CpuPointwise, program) = NULL;
     OWN(Plan, plan) = NULL;

@@ -28,7 +28,8 @@ static Error *load(CudaDevice *device) {
     return NULL;
 }
 
-/* At the first launch: what only copies never waits for it. */
+/* Loads the kernels at the first launch, so that a process that only copies never waits for
+ * them. */
 static Error *ensure_loaded(CudaDevice *device) {
     if (atomic_load_explicit(&device->module_loaded, memory_order_acquire)) return NULL;
     (void)pthread_mutex_lock(&device->mutex);
@@ -43,10 +44,11 @@ void cuda_launch_unload(CudaDevice *device) {
     device->module = NULL;
 }
 
-/* In the device's context. key: which kernel it is, for graphs. */
+/* Called in the device's context. key: identifies the kernel, for graphs. */
 static Error *start(CudaDevice *device, DeviceStream *stream, CUfunction function, const char *name,
     uint64_t key, const CudaGrid *grid, const void *params) {
-    void *arguments[] = {(void *)(uintptr_t)params}; /* the driver knows its size from the kernel */
+    /* the driver takes the size of the parameters from the kernel */
+    void *arguments[] = {(void *)(uintptr_t)params};
     if (grid->shared_bytes > SHARED_BYTES_PLAIN)
         CUDA_TRY(device, cuFuncSetAttribute, function,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)grid->shared_bytes);

@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/runtime/cuda_device.h"
 
-/* What the pool keeps of memory given back when a stream is waited for; executions have pools of
- * their own, so that little comes back while they run. */
+/* Free bytes that the pool keeps when a stream is synchronized. Executions have pools of their own,
+ * so little is freed while they run. */
 static const uint64_t KEEP_BYTES = (uint64_t)256 << 20;
 
 Error *cuda_memory_create_pool(CudaDevice *device) {
@@ -18,7 +18,7 @@ Error *cuda_memory_create_pool(CudaDevice *device) {
     return NULL;
 }
 
-/* What the pool could still get from the GPU: others use it, too. */
+/* The bytes that the pool could still get from the GPU, which other processes use, too. */
 static Error *free_bytes(CudaDevice *device, uint64_t *out) {
     size_t free_now, total;
     uint64_t reserved = 0, used = 0;
@@ -64,12 +64,13 @@ static Error *fail_exhausted(CudaDevice *device, uint64_t size) {
         size, device->total_bytes, free_now);
 }
 
-/* A fresh block is known to no launch: it may come before those that are not in the queue yet. */
+/* No launch uses a new block yet, so the allocation may run before launches that are still
+ * recorded. */
 static Error *take(CudaDevice *device, DeviceStream *on, uint64_t size, CUdeviceptr *out) {
     size_t bytes = size ? size : 1;
     CUstream stream = cuda_stream_ahead(device, on);
     int result = device->api->cuMemAllocFromPoolAsync(out, bytes, device->pool, stream);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) { /* what is queued may give some back */
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) { /* queued work may free memory */
         CUDA_TRY(device, cuStreamSynchronize, cuda_stream(device, on));
         CUDA_TRY(device, cuMemPoolTrimTo, device->pool, 0);
         result = device->api->cuMemAllocFromPoolAsync(out, bytes, device->pool, stream);

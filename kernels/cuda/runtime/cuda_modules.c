@@ -47,7 +47,7 @@ void cuda_modules_release(CudaDevice *device, CudaModules *modules) {
     memory_free(modules);
 }
 
-/* The entry of that source, or else a free one; NULL when there is neither. */
+/* Finds the entry of that source, otherwise a free entry; NULL when there is neither. */
 static Entry *find(CudaModules *modules, uint64_t hash, const char *source) {
     Entry *unused = NULL;
     for (uint32_t i = 0; i < modules->capacity; i++) {
@@ -88,8 +88,8 @@ static Error *make(CudaDevice *device, const CudaNvrtc *nvrtc, const char *entry
     return NULL;
 }
 
-/* Under the mutex, but for the work itself. The entry is nobody else's until it has its function or
- * is free again. */
+/* Called under the mutex, which is released during the compilation. The entry stays reserved until
+ * it has its function or is free again. */
 static Error *fill(CudaDevice *device, CudaModules *modules, Entry *entry, uint64_t hash,
     const char *name, const char *source) {
     CUmodule module = NULL;
@@ -114,7 +114,7 @@ static Error *get_locked(CudaDevice *device, CudaModules *modules, const char *n
     const char *source, CUfunction *out) {
     const uint64_t hash = digest_xxh3(source, strlen(source));
     Entry *entry = find(modules, hash, source);
-    /* sought anew after each wait: when it failed, the next who waits compiles it */
+    /* searched again after each wait: if the compilation failed, this thread compiles the source */
     while (entry && entry->source && !entry->function) {
         (void)pthread_cond_wait(&modules->changed, &modules->mutex);
         entry = find(modules, hash, source);

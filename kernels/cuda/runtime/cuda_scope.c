@@ -1,7 +1,7 @@
 /* Enters the device's context, and turns the driver's results into errors. */
 #include "kernels/cuda/runtime/cuda_device.h"
 
-/* After these a context does nothing any more but fail the same way (cuda.h, CUresult). */
+/* After these errors every call in the context fails in the same way (cuda.h, CUresult). */
 static const int spoiling[] = {CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_DEVICE_UNAVAILABLE,
     CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_CONTAINED,
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -33,7 +33,7 @@ Error *cuda_check(CudaDevice *device, int result, const char *function) {
 }
 
 Error *cuda_check_context(CudaDevice *device, const char *function) {
-    if (!device->idle) return NULL; /* nothing has run yet */
+    if (!device->idle) return NULL; /* no work was queued yet */
     const int result = device->api->cuStreamSynchronize(device->idle);
     return spoils(result) ? cuda_check(device, result, function) : NULL;
 }

@@ -6,7 +6,7 @@
 
 typedef struct CudaStream {
     CUstream queue;
-    CudaStretch *stretch; /* NULL: each launch goes to the queue at once */
+    CudaStretch *stretch; /* NULL: each launch is queued at once */
 } CudaStream;
 
 static CudaStream *cast(DeviceStream *stream) { return (CudaStream *)stream; }
@@ -71,7 +71,7 @@ void cuda_stream_destroy(Device *base, DeviceStream *stream) {
     if (entered) {
         int result = device->api->cuStreamSynchronize(cuda_stream(device, stream));
         Error *error = cuda_check(device, result, "cuStreamSynchronize");
-        error_free(error); /* nobody is left to be told; the device knows when it is lost */
+        error_free(error); /* no caller is left for this error; the device notes that it is lost */
     }
     cuda_stretch_release(device, cast(stream)->stretch);
     if (entered) (void)device->api->cuStreamDestroy_v2(cast(stream)->queue);

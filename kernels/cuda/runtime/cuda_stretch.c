@@ -5,27 +5,27 @@
 
 typedef struct Seen {
     uint64_t signature; /* 0: free */
-    uint64_t next;      /* what came behind it last time; 0: nothing yet */
-    bool steady;        /* that was no surprise */
+    uint64_t next;      /* signature of the stretch that followed last time; 0: none yet */
+    bool steady;        /* the same stretch followed as the time before */
     uint32_t launches, refusals;
-    CUgraphExec graph; /* NULL: not earned yet */
-    uint64_t used;     /* when */
+    CUgraphExec graph; /* NULL: not made yet */
+    uint64_t used;     /* time of the last use */
 } Seen;
 
 struct CudaStretch {
     CUstream queue, recorder; /* the latter only ever captures */
     Seen seen[CUDA_STRETCH_KEPT_MAX];
     uint64_t time;     /* counts stretches */
-    uint64_t previous; /* the signature of the one before; 0: none */
-    Error *error;      /* of launches that did not run */
-    /* the present one */
+    uint64_t previous; /* signature of the stretch before; 0: none */
+    Error *error;      /* of launches that were recorded but did not run */
+    /* the present stretch */
     uint64_t signature;
     uint32_t launches;
     bool recording;
     const char *first, *last;
 };
 
-/* As FNV-1a, whole words at a time. One of 0 is never found again, and no worse. */
+/* FNV-1a on whole words. A signature of 0 is never found again, which only costs the gain. */
 static const uint64_t SIGNATURE_START = 0xcbf29ce484222325, SIGNATURE_PRIME = 0x100000001b3;
 
 Error *cuda_stretch_create(CudaDevice *device, CUstream queue, CudaStretch **out) {
@@ -59,16 +59,16 @@ void cuda_stretch_release(CudaDevice *device, CudaStretch *stretch) {
     memory_free(stretch);
 }
 
-/* ---- what was seen ---- */
+/* ---- earlier stretches ---- */
 
-/* NULL: not seen, or too long ago. */
+/* NULL: the stretch is new, or its place was reused. */
 static Seen *find(CudaStretch *stretch, uint64_t signature) {
     for (uint32_t i = 0; signature && i < CUDA_STRETCH_KEPT_MAX; i++)
         if (stretch->seen[i].signature == signature) return &stretch->seen[i];
     return NULL;
 }
 
-/* In the place of the one that was not used for longest. */
+/* Finds the present stretch, or puts it in place of the one that was unused for longest. */
 static Seen *find_or_add(CudaDevice *device, CudaStretch *stretch) {
     Seen *seen = find(stretch, stretch->signature), *oldest = &stretch->seen[0];
     if (seen) return seen;
@@ -91,7 +91,7 @@ static Seen *note_present(CudaDevice *device, CudaStretch *stretch) {
     return seen;
 }
 
-/* Whether what begins now is likely to be what has come before. */
+/* True when the next stretch is likely to repeat an earlier one, so that recording pays. */
 static bool is_due(CudaStretch *stretch) {
     const Seen *before = find(stretch, stretch->previous);
     const Seen *next = before && before->steady ? find(stretch, before->next) : NULL;
@@ -99,7 +99,7 @@ static bool is_due(CudaStretch *stretch) {
            next->refusals < CUDA_STRETCH_REFUSALS_MAX;
 }
 
-/* ---- the present one ---- */
+/* ---- the present stretch ---- */
 
 Error *cuda_stretch_add(
     CudaDevice *device, CudaStretch *stretch, const char *name, uint64_t key, CUstream *out) {
@@ -108,13 +108,14 @@ Error *cuda_stretch_add(
     if (stretch->error) return error_copy(stretch->error);
     if (stretch->launches == 0) {
         bool due = is_due(stretch);
-        /* relaxed: the stream may be used from another thread next, and the driver asked for memory
-         * meanwhile; nothing but what comes here is queued on the recorder */
+        /* relaxed: another thread may use the stream next, and may ask the driver for memory; only
+         * recorded launches are queued on the recorder */
         if (due)
             CUDA_TRY(
                 device, cuStreamBeginCapture_v2, stretch->recorder, CU_STREAM_CAPTURE_MODE_RELAXED);
         stretch->recording = due;
-        /* so that a turn of equal parts has one of its own for each */
+        /* starts from the part before, so that equal parts of a long stretch have different
+         * signatures */
         stretch->signature = goes_on ? stretch->previous : SIGNATURE_START;
         stretch->first = name;
     }
@@ -126,7 +127,7 @@ Error *cuda_stretch_add(
     return NULL;
 }
 
-/* A graph takes memory that the pools may be holding, and others of this stream. */
+/* Frees memory for a graph: the other graphs of this stream, and the idle memory of the pool. */
 static int make_room(CudaDevice *device, CudaStretch *stretch) {
     for (uint32_t i = 0; i < CUDA_STRETCH_KEPT_MAX; i++) drop_graph(device, &stretch->seen[i]);
     int result = device->api->cuStreamSynchronize(stretch->queue);
@@ -146,7 +147,8 @@ static Error *instantiate(CudaDevice *device, CudaStretch *stretch, CUgraph grap
     return NULL;
 }
 
-/* The graph that is there with the captured one's parameters, or none. */
+/* Updates the stretch's graph with the captured one's parameters; drops it if that is
+ * impossible. */
 static Error *update(CudaDevice *device, CUgraph graph, Seen *seen) {
     CUgraphExecUpdateResultInfo info = {0};
     if (!seen->graph) return NULL;
@@ -174,14 +176,15 @@ static Error *launch_recorded(CudaDevice *device, CudaStretch *stretch, Seen *se
     return error;
 }
 
-/* What did not run stays so: nobody is to take it for want of memory, and try again. */
+/* Recodes the error: after EXHAUSTED a caller would free memory and repeat only the last launch,
+ * and the recorded ones would be lost. */
 static void note_error(CudaStretch *stretch, Error *owned_error) {
     if (error_code(owned_error) != ERROR_DEVICE_LOST)
         owned_error = error_recode(owned_error, ERROR_FAILED);
     owned_error = error_wrap(owned_error, "%u launches from %s to %s did not run",
         stretch->launches, stretch->first, stretch->last);
     if (stretch->error)
-        error_free(owned_error); /* the first one says why */
+        error_free(owned_error); /* the first error has the reason */
     else
         stretch->error = owned_error;
 }

@@ -1,13 +1,13 @@
-/* Copies: pinned memory directly, everything else through staging. */
+/* Copies: pinned memory directly, other memory through staging. */
 #include <string.h>
 
 #include "kernels/cuda/runtime/cuda_device.h"
 
 enum { SCALAR_BYTES_MAX = 8 };
 
-/* Pinned by whoever owns it, so that the link reads and writes it itself. */
+/* True for memory that its owner has pinned, which the link reads and writes itself. */
 static bool is_pinned(CudaDevice *device, const void *bytes) {
-    unsigned int type = 0; /* the driver fails for memory that it does not know */
+    unsigned int type = 0; /* stays 0 if the driver does not know the memory */
     int result = device->api->cuPointerGetAttribute(
         &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)bytes);
     return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
@@ -22,7 +22,7 @@ static Error *upload_piece(
         device->api->cuMemcpyHtoDAsync_v2(to, slot->bytes, size, stream), "cuMemcpyHtoDAsync");
     Error *after = cuda_staging_give(device, slot, stream);
     if (!error) return after;
-    error_free(after); /* the first one says why */
+    error_free(after); /* the first error has the reason */
     return error;
 }
 
@@ -35,7 +35,7 @@ static Error *upload(
     return NULL;
 }
 
-/* Scalars go as values of their own, without staging; and a graph may hold them. */
+/* Scalars are passed as values without staging, and a graph may contain them. */
 static bool is_scalar(uint64_t to, uint64_t size) {
     return size <= SCALAR_BYTES_MAX && size % sizeof(uint32_t) == 0 && to % sizeof(uint32_t) == 0;
 }
@@ -82,7 +82,7 @@ static uint64_t piece_size(uint64_t size, uint64_t at) {
     return left < CUDA_STAGING_LARGE_BYTES ? left : CUDA_STAGING_LARGE_BYTES;
 }
 
-/* While one slot is emptied the other is filled. */
+/* One slot is emptied while the other is filled. */
 static Error *download(
     CudaDevice *device, CUstream stream, uint8_t *to, uint64_t from, uint64_t size) {
     CudaStagingSlot *slots = device->staging->download;
