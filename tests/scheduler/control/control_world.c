@@ -6,7 +6,7 @@
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "base/duration.h"
-#include "scheduler/control/control_aside.h"
+#include "scheduler/control/slices/control_aside.h"
 
 static const char program[] = "function keep(a: float32[1, 1]) -> (y: float32[1, 1]) exported {\n"
                               "    Ret r0\n"

@@ -3,8 +3,8 @@
  * store and an executor that remember rows and runs in memory. What happens next, how long it takes
  * and whether it fails is drawn from a seed, so that a failure comes again with its seed and step.
  */
-#include "scheduler/control/control_core.h"
-#include "scheduler/control/control_internal.h"
+#include "scheduler/control/drive/control_core.h"
+#include "scheduler/control/state/control_internal.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_support.h"

@@ -1,0 +1,371 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/allocator.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/jobs/control_tellings.h"
+#include "scheduler/control/state/control_internal.h"
+
+/* A commit that has no room is tried again after so long, each time twice as long: it packs all its
+ * outputs anew. */
+static const uint64_t RETRY_NS_MIN = 500000000, RETRY_NS_MAX = 8000000000;
+
+static void commit_free(StoreCommit *commit) {
+    control_outputs_deinit(&commit->outputs);
+    if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
+    error_free(commit->error);
+    memory_free(commit->why);
+    control_tellings_free(commit->tellings);
+    memory_free(commit);
+}
+
+static void tell_moved_out(ControlJob *job, bool worked) {
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = worked});
+}
+
+/* What could not be stored is kept, in front of what came since. */
+static void take_back(ControlJob *job, StoreCommit *commit) {
+    ControlOutputs newer = job->pending.outputs;
+    job->pending.outputs = commit->outputs;
+    commit->outputs = (ControlOutputs){0};
+    control_outputs_append(&job->pending.outputs, &newer);
+    if (commit->has_snapshot && !job->pending.snapshot_on) {
+        job->pending.snapshot = commit->snapshot;
+        job->pending.snapshot_on = 1 + commit->snapshot_device;
+        commit->has_snapshot = false;
+    }
+    JobTelling **end = &commit->tellings;
+    while (*end) end = &(*end)->next;
+    *end = job->pending.tellings;
+    job->pending.tellings = TAKE(commit->tellings);
+    if (commit->state != JOB_STATE_NONE && job->pending.next.state == JOB_STATE_NONE) {
+        job->pending.next.state = commit->state; /* and it is not tried again at once */
+        job->pending.next.why = TAKE(commit->why);
+        job->pending.next.epoch = commit->new_epoch;
+    }
+}
+
+/* It stays where it is: a move to disk ends without a checkpoint. */
+static void fail_move(ControlJob *job) {
+    control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
+    tell_moved_out(job, false);
+}
+
+void control_give_up_move(ControlJob *job) {
+    /* the commit under way may be the move's: its end says what became of the move */
+    if (job->pending.storing.state == JOB_STORING_STALLED &&
+        job_site_is_leaving_to_disk(&job->site))
+        fail_move(job);
+}
+
+void control_leave_policy(ControlJob *job) {
+    if (job->known && job_site_is_leaving_to_disk(&job->site)) fail_move(job);
+}
+
+/* A job whose data has no room stops where it is: it would only make more of it. What has ended
+ * waits until its end can be stored. */
+static bool halt(ControlJob *job, const Error *error) {
+    TextBuilder OWN_TEXT(why) = {0};
+    if (job->asked.halt_why || job->pending.next.state != JOB_STATE_NONE || !job->known)
+        return false;
+    text_appendf(&why, "its data could not be stored: %s; resume it when there is room",
+        error_message(error));
+    error_free(
+        text_builder_take(&why, &job->asked.halt_why)); /* without memory it is tried again */
+    if (!job->asked.halt_why) return false;
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    return true;
+}
+
+/* Whoever waits holds a thread of the HTTP server. A cancellation that has not been tried yet waits
+ * for its own commit; one that was is told, and stays wanted. */
+static void answer_stalled(ControlJob *job, const Error *error) {
+    if (job->pending.next.state != JOB_STATE_CANCELLED) {
+        control_answer_stalled(job, error);
+        return;
+    }
+    Error *told = error_wrap(error_copy(error), "it stops, and is cancelled when there is room");
+    control_answer_waiters(job, told);
+    error_free(told);
+}
+
+static void stall(ControlJob *job, const Error *error) {
+    Control *control = job->control;
+    control_step_storing(job, JOB_STORING_EVENT_NO_ROOM);
+    if (halt(job, error) || job->asked.goal.state == JOB_GOAL_RESUMING)
+        control_step_goal(job, JOB_GOAL_EVENT_STALL);
+    control_count(control, METRIC_COMMITS_STALLED, 0, 1);
+    if (job->asked.goal.state == JOB_GOAL_CANCELLING) control_give_up_move(job);
+    control->retry_after_ns *= 2;
+    if (control->retry_after_ns < RETRY_NS_MIN) control->retry_after_ns = RETRY_NS_MIN;
+    if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
+    if (!control->retry_ns) control->retry_ns = control_now_ns(control) + control->retry_after_ns;
+    control_set_waiting(job, "waits until its data can be stored: ", error);
+    answer_stalled(job, error);
+}
+
+/* A cancellation does not wait for room for what the job made last. Returns true if the commit of a
+ * cancelled job that found no room is to be made again at once: without the outputs and the
+ * snapshot that it had, or with the cancellation, which was asked for while it was under way. */
+static bool drop_for_end(ControlJob *job, const StoreCommit *commit) {
+    if (job->pending.next.state != JOB_STATE_CANCELLED) return false;
+    const bool holds_nothing = !job->pending.outputs.count && !job->pending.snapshot_on;
+    if (holds_nothing && commit->state == JOB_STATE_CANCELLED) return false; /* this had no room */
+    control_outputs_deinit(&job->pending.outputs);
+    control_job_drop_snapshot(job);
+    control_step_storing(job, JOB_STORING_EVENT_NO_ROOM_DROPPED);
+    return true;
+}
+
+/* The policy lets its device go; what it made is not stored, since that is what fails. Where not
+ * even its end can be stored, this process forgets it: the next one finds it as it is. */
+static void give_up(ControlJob *job, const StoreCommit *commit) {
+    char text[JOB_WHY_SIZE + 64], name[JOB_ID_TEXT_SIZE];
+    const Control *control = job->control;
+    if (job->asked.goal.state != JOB_GOAL_BROKEN && job->known)
+        control_post_event(job->control,
+            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+    control_step_goal(job, JOB_GOAL_EVENT_GIVE_UP);
+    control_outputs_deinit(&job->pending.outputs);
+    control_job_drop_snapshot(job);
+    if (commit->state != JOB_STATE_FAILED) {
+        control_want_state(job, JOB_STATE_FAILED, error_message(commit->error));
+        return;
+    }
+    control_step_storing(job, JOB_STORING_EVENT_FORGET);
+    job_id_print(job->id, name);
+    (void)snprintf(text, sizeof text, "job %s does not run, and its end cannot be stored: %s", name,
+        error_message(commit->error));
+    if (control->options.warn) control->options.warn(NULL, text);
+}
+
+/* A full disk or quota passes; anything else means that the job's row is not what it should be. */
+static void handle_failure(ControlJob *job, StoreCommit *commit) {
+    Control *control = job->control;
+    Error *fatal = control->ports.store.check(control->ports.store.self);
+    if (error_code(commit->error) != ERROR_EXHAUSTED || fatal)
+        control_step_storing(job, JOB_STORING_EVENT_COMMIT_FAILED);
+    if (fatal) {
+        control_fail(control, fatal);
+        return;
+    }
+    if (commit->has_snapshot && error_code(commit->error) == ERROR_DEVICE_LOST) {
+        job_snapshot_deinit(&commit->snapshot); /* the rest is here */
+        commit->has_snapshot = false;
+        job->pending.checkpoint_wanted = true; /* whoever waits for it gets the next one */
+        take_back(job, commit);
+        if (commit->moving && job_site_is_on(&job->site, commit->snapshot_device))
+            control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED); /* the loss tells the policy */
+        else if (commit->moving)
+            fail_move(job);
+        control_lose_device(control, commit->snapshot_device);
+        return;
+    }
+    if (error_code(commit->error) == ERROR_EXHAUSTED) {
+        take_back(job, commit);
+        if (drop_for_end(job, commit)) {
+            if (commit->moving) fail_move(job); /* until told, the policy counts the device bytes */
+            return;
+        }
+        stall(job, commit->error);
+        return;
+    }
+    control_answer_waiters(job, commit->error);
+    control_step_goal(job, JOB_GOAL_EVENT_STORE_FAILED);
+    if (commit->moving) fail_move(job);
+    if (job->pending.stored == JOB_STATE_QUEUED) give_up(job, commit);
+}
+
+/* Somebody cancelled it, or gave it away, while something else was being stored: the policy is not
+ * to hear of it again. */
+static bool is_to_end(const ControlJob *job) {
+    const JobState next = job->pending.next.state;
+    return next != JOB_STATE_NONE && !job_state_is_unfinished(next);
+}
+
+static void drop_wanted(ControlJob *job) {
+    job->pending.next.state = JOB_STATE_NONE;
+    memory_free(job->pending.next.why);
+    job->pending.next.why = NULL;
+}
+
+static void handle_success(ControlJob *job, const StoreCommit *commit) {
+    Control *control = job->control;
+    uint64_t now_ns = control_now_ns(job->control);
+    const bool ended = commit->state != JOB_STATE_NONE && !job_state_is_unfinished(commit->state);
+    control_step_storing(job, ended ? JOB_STORING_EVENT_STORED_END : JOB_STORING_EVENT_COMMITTED);
+    control->retry_after_ns = 0;
+    control_set_waiting(job, "", NULL);
+    if (commit->has_snapshot) {
+        control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
+        control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
+        control_count(control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint_bytes);
+        if (job->known)
+            control_post_event(
+                control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
+        control_answer_checkpoint(job);
+    }
+    if (commit->moving) {
+        control_step_site(job, JOB_SITE_EVENT_STORED);
+        control_job_close(job);
+        tell_moved_out(job, true);
+    }
+    if (commit->new_epoch) job->pending.epoch = commit->new_epoch;
+    if (commit->state == JOB_STATE_NONE) return;
+    job->pending.stored = commit->state;
+    const bool resumes =
+        commit->state == JOB_STATE_SUSPENDED && job->asked.goal.state == JOB_GOAL_RESUMING;
+    if (job->pending.next.state == commit->state)
+        drop_wanted(job); /* asked for once more meanwhile */
+    if (commit->state == JOB_STATE_SUSPENDED || commit->state == JOB_STATE_QUEUED) {
+        control_step_goal(job, JOB_GOAL_EVENT_SETTLED);
+        memory_free(job->asked.halt_why);
+        job->asked.halt_why = NULL;
+    }
+    if (commit->state == JOB_STATE_SUSPENDED)
+        control_observe(control, METRIC_SUSPEND_SECONDS, job->asked.suspend_asked_ns, now_ns);
+    job->asked.suspend_asked_ns = 0;
+    if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
+    if (resumes) { /* that it was halted is stored: whoever resumed it waits on */
+        control_want_state(job, JOB_STATE_QUEUED, NULL);
+        return;
+    }
+    if (ended) control_update_status(job); /* and the tenant's counts right, too */
+    control_answer_state(job);
+    if (commit->state == JOB_STATE_QUEUED && !is_to_end(job)) control_resumed(job);
+}
+
+/* Enough of its outputs are stored. */
+static void unblock(ControlJob *job) {
+    if (!job->slice.blocked || control_job_has_many_outputs(job)) return;
+    job->slice.blocked = false;
+    if (job->known)
+        control_post_event(
+            job->control, (PolicyEvent){.kind = POLICY_EVENT_UNBLOCKED, .job = job->number.low});
+}
+
+static void handle_done(Control *control, StoreCommit *commit) {
+    ControlJob *job = commit->job;
+    control->in_flight--;
+    if (commit->has_snapshot) control->devices.items[commit->snapshot_device].in_flight--;
+    job->pending.under_way = (ControlOutputs){0};
+    if (commit->error)
+        handle_failure(job, commit);
+    else
+        handle_success(job, commit);
+    commit_free(commit);
+    if (!job_storing_is_stalled(&job->pending.storing)) control_commit(job);
+    unblock(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+/* Returns true if the job moves to disk by this commit, with a snapshot of where it is now; the job
+ * does not run meanwhile. A job of which there can be no snapshot stays where it is. */
+static bool begin_move(ControlJob *job) {
+    if (!job_site_is_leaving_to_disk(&job->site)) return false;
+    if (job->site.state == JOB_SITE_UNPLACING) { /* there is nothing to store */
+        control_step_site(job, JOB_SITE_EVENT_STORED);
+        tell_moved_out(job, true);
+        return false;
+    }
+    Error *error = control_job_take_snapshot(job);
+    if (!error) return true;
+    error_free(error);
+    fail_move(job);
+    return false;
+}
+
+static bool has_work(const ControlJob *job) {
+    const bool stalled = job_storing_is_stalled(&job->pending.storing);
+    if (stalled && job->pending.next.state != JOB_STATE_CANCELLED &&
+        !control_life_drains(&job->control->life))
+        return false; /* until it is tried again */
+    return job->pending.outputs.count > 0 || job->pending.snapshot_on ||
+           job->pending.next.state != JOB_STATE_NONE || job_site_is_leaving_to_disk(&job->site) ||
+           job->pending.tellings;
+}
+
+/* The store could not even take the order. */
+static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
+    control->in_flight--;
+    if (owned_commit->has_snapshot)
+        control->devices.items[owned_commit->snapshot_device].in_flight--;
+    control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
+    commit_free(owned_commit);
+    control_fail(control, owned_error);
+}
+
+void control_commit(ControlJob *job) {
+    Control *control = job->control;
+    void *memory;
+    if (!control_life_commits(&control->life) ||
+        !job_storing_allows_commit(&job->pending.storing) || !has_work(job))
+        return;
+    const bool moving = begin_move(job);
+    if (!has_work(job)) return;
+    Error *error = memory_alloc(1, sizeof(StoreCommit), &memory);
+    if (error) {
+        control_fail(control, error);
+        return;
+    }
+    StoreCommit *commit = memory;
+    commit->done = handle_done;
+    commit->job = job;
+    commit->tenant = job->tenant;
+    commit->id = job->id;
+    commit->checkpoints_kept = (int64_t)job->policy.checkpoint_keep;
+    commit->moving = moving;
+    commit->outputs = job->pending.outputs;
+    job->pending.outputs = (ControlOutputs){0};
+    job->pending.under_way =
+        (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
+    commit->has_snapshot = job->pending.snapshot_on > 0;
+    commit->snapshot = job->pending.snapshot;
+    commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
+    job->pending.snapshot_on = 0;
+    job->pending.snapshot = (JobSnapshot){0};
+    if (commit->has_snapshot) control->devices.items[commit->snapshot_device].in_flight++;
+    if (moving) control_tell_moved_out(job, "to disk");
+    commit->tellings = TAKE(job->pending.tellings);
+    commit->state = job->pending.next.state;
+    job->pending.next.state = JOB_STATE_NONE;
+    commit->why = TAKE(job->pending.next.why);
+    commit->epoch = job->pending.epoch;
+    commit->new_epoch = commit->state != JOB_STATE_NONE ? job->pending.next.epoch : 0;
+    if (commit->new_epoch) job->pending.next.epoch = 0;
+    commit->start_ns = control_now_ns(control);
+    commit->device_seconds =
+        job->account.device_seconds_before + (double)job->account.device_ns * 1e-9;
+    commit->started = job->account.started;
+    if (!isnan(job->account.started))
+        (void)snprintf(commit->device, sizeof commit->device, "%s",
+            control->devices.items[job->site.device].facts.name);
+    control_step_storing(job, JOB_STORING_EVENT_COMMIT);
+    control->in_flight++;
+    error = control->ports.store.commit(control->ports.store.self, commit);
+    if (error) fail_commit(control, commit, error);
+}
+
+void control_want_state(ControlJob *job, JobState state, const char *why) {
+    drop_wanted(job);
+    job->pending.next.state = state;
+    if (why)
+        error_free(
+            memory_copy_text(why, &job->pending.next.why)); /* without memory it has no reason */
+    control_commit(job);
+}
+
+void control_retry_commits(Control *control, uint64_t now_ns) {
+    if (!control->retry_ns || now_ns < control->retry_ns) return;
+    control->retry_ns = 0;
+    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
+        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
+        if (!job || !job_storing_is_stalled(&job->pending.storing)) continue;
+        control_step_storing(job, JOB_STORING_EVENT_RETRY);
+        control_commit(job);
+    }
+}

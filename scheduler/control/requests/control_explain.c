@@ -1,0 +1,113 @@
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "scheduler/control/slices/control_aside.h"
+#include "scheduler/control/state/control_internal.h"
+
+/* What people are told of a job that waits. Nothing here names another tenant, its jobs or its
+ * models: kernels are called by their operator. */
+
+static void append_time(TextBuilder *out, const Control *control, uint64_t since_ns) {
+    const double ago_s = (double)(control_now_ns(control) - since_ns) * 1e-9;
+    const time_t since = (time_t)(control_calendar_s(control) - ago_s);
+    struct tm parts;
+    char text[32] = "";
+    if (gmtime_r(&since, &parts)) (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    text_appendf(out, " since %s", text);
+}
+
+static void append_kernel(TextBuilder *out, const ControlJob *holder) {
+    if (!job_site_has_slice(&holder->site)) return;
+    const LongKernel kernel = control_job_get_kernel(holder);
+    if (!kernel.name) return;
+    text_appendf(out, "; its kernel %s has computed for %.1f s", kernel.name,
+        (double)kernel.computed_ns * 1e-9);
+    if (kernel.usual_ns)
+        text_appendf(out, ", of %.1f s that it took before", (double)kernel.usual_ns * 1e-9);
+}
+
+/* Why the other one goes before it. */
+static const char *order(const ControlJob *job, const ControlJob *holder) {
+    if (holder->priority < job->priority) return "which goes first";
+    if (holder->priority > job->priority) return "until its slice ends";
+    return "whose turn it is by their shares";
+}
+
+static void append_holder(TextBuilder *out, const ControlJob *job, const ControlDevice *device,
+    const ControlJob *holder) {
+    char name[JOB_ID_TEXT_SIZE];
+    text_appendf(out, "%s, which runs ", device->facts.name);
+    if (holder->tenant == job->tenant) {
+        job_id_print(holder->id, name);
+        text_appendf(out, "job %s of class %s", name, policy_class_names[holder->priority]);
+    } else {
+        text_appendf(out, "another tenant's job of class %s", policy_class_names[holder->priority]);
+    }
+    append_time(out, job->control, device->slice.held_since_ns);
+    text_appendf(out, ", %s", order(job, holder));
+    append_kernel(out, holder);
+}
+
+/* waits: it has no memory there yet. */
+static void append_device(TextBuilder *out, const ControlJob *job, uint32_t index, bool waits) {
+    const Control *control = job->control;
+    const ControlDevice *device = &control->devices.items[index];
+    const ControlJob *holder = id_map_find(&control->jobs.by_number, 0, device->slice.holder);
+    uint64_t needed = 0, left = 0;
+    const bool known = policy_find_room(control->policy, job->number.low, index, &needed, &left);
+    text_append(out, out->size ? "; for " : "waits for ");
+    if (device_presence_is_lost(&device->presence))
+        text_appendf(out, "%s, which is lost, to come back", device->facts.name);
+    else if (waits && known && needed > left)
+        text_appendf(out, "%llu bytes of memory of %s, which has %llu free",
+            (unsigned long long)needed, device->facts.name, (unsigned long long)left);
+    else if (holder && holder != job && !job_storing_has_ended(&holder->pending.storing) &&
+             job_site_is_open(&holder->site))
+        append_holder(out, job, device, holder);
+    else
+        text_appendf(out, "its turn on %s", device->facts.name);
+}
+
+static void append_devices(TextBuilder *out, const ControlJob *job, const PolicyWait *wait) {
+    const Control *control = job->control;
+    for (uint32_t i = 0; i < control->devices.count; i++) {
+        if (job->demanded != POLICY_NO_DEVICE && job->demanded != i) continue;
+        if (control->devices.items[i].facts.memory_bytes >= wait->bytes)
+            append_device(out, job, i, true);
+    }
+}
+
+static void explain(const ControlJob *job, TextBuilder *out) {
+    const Policy *policy = job->control->policy;
+    PolicyJobView view;
+    PolicyWait wait;
+    if (!policy_find_job(policy, job->number.low, &view) ||
+        !policy_find_wait(policy, job->number.low, &wait))
+        return;
+    const char *device =
+        view.device != POLICY_NO_DEVICE && view.device < job->control->devices.count
+            ? job->control->devices.items[view.device].facts.name
+            : "a device";
+    if (wait.over_bytes)
+        text_appendf(out, "waits for the tenant's quota device_bytes: %llu wanted, %llu left",
+            (unsigned long long)wait.bytes, (unsigned long long)wait.left);
+    else if (job_site_is_busy(&job->site) || wait.weights)
+        text_appendf(out, "its model, inputs or state are being loaded for %s", device);
+    else if (wait.room)
+        text_appendf(out, "waits for %llu bytes of memory of %s, which are being made free",
+            (unsigned long long)wait.bytes, device);
+    else if (view.state == POLICY_JOB_GROWING)
+        text_appendf(out, "waits for %llu more bytes of memory of %s",
+            (unsigned long long)wait.more_bytes, device);
+    else if (view.state == POLICY_JOB_READY)
+        append_device(out, job, (uint32_t)view.device, false);
+    else if (view.state == POLICY_JOB_WAITING)
+        append_devices(out, job, &wait);
+}
+
+void control_explain_wait(ControlJob *job, char out_why[JOB_WHY_SIZE]) {
+    TextBuilder OWN_TEXT(text) = {0};
+    explain(job, &text);
+    (void)snprintf(out_why, JOB_WHY_SIZE, "%s", text.size ? text_builder_get(&text) : "");
+}

@@ -1,0 +1,35 @@
+/* Models that are made ready before a job asks for them. */
+#include "base/allocator.h"
+#include "base/container_of.h"
+#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/devices/control_place.h"
+
+typedef struct Preparation {
+    IoTask task;
+    Control *control;
+    TenantId tenant;
+    Digest identity;
+} Preparation;
+
+/* A failure is no one's to hear: the first run meets the same, and says so. */
+static void prepare(IoTask *task) {
+    Preparation *self = CONTAINER_OF(task, Preparation, task);
+    uint32_t index;
+    if (control_find_cpu(self->control, &index))
+        error_free(resident_models_prepare(self->control->executor->models, self->tenant,
+            &self->identity, self->control->executor->host));
+    memory_free(self);
+}
+
+void control_expect_model(Control *control, TenantId tenant, const Digest *identity) {
+    void *memory;
+    Error *error = memory_alloc(1, sizeof(Preparation), &memory);
+    if (error) {
+        error_free(error); /* as prepare's */
+        return;
+    }
+    Preparation *self = memory;
+    *self = (Preparation){
+        .task.run = prepare, .control = control, .tenant = tenant, .identity = *identity};
+    io_pool_post(control->executor->io, &self->task);
+}

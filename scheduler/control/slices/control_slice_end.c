@@ -1,0 +1,171 @@
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "base/container_of.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/slices/control_aside.h"
+#include "scheduler/control/state/control_internal.h"
+
+/* What comes of a slice that is over. */
+
+static void leave_device(ControlJob *job, uint64_t device_ns) {
+    Control *control = job->control;
+    ControlDevice *device = &control->devices.items[job->site.device];
+    (void)pthread_mutex_lock(&control->status_mutex);
+    device->slice.running = NULL;
+    device->slice.busy_ns += device_ns;
+    control_account_slice(job, control_now_ns(control), device_ns);
+    (void)pthread_mutex_unlock(&control->status_mutex);
+    device->slice.end_ns = device->slice.give_up_ns = 0;
+    if ((job->asked.goal.state == JOB_GOAL_CANCELLING ||
+            job_storing_has_ended(&job->pending.storing)) &&
+        device_ns > 0)
+        control_account_late(job);
+}
+
+void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
+    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
+    leave_device(job, device_ns);
+    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
+                                         .job = job->number.low,
+                                         .device = job->site.device,
+                                         .device_time_ns = device_ns,
+                                         .outcome = outcome,
+                                         .bytes = bytes});
+}
+
+void control_fail_job(ControlJob *job, Error *owned_error) {
+    control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
+    error_free(owned_error);
+}
+
+/* At the safepoint where the slice ended: what a checkpoint is to be written from. */
+static void take_snapshot(ControlJob *job) {
+    uint64_t now_ns = control_now_ns(job->control);
+    bool due = job->pending.checkpoint_due_ns && now_ns >= job->pending.checkpoint_due_ns;
+    if (!due && !job->pending.checkpoint_wanted && !control_life_drains(&job->control->life))
+        return;
+    error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */
+    if (job->pending.snapshot_on) job->pending.checkpoint_wanted = false;
+    if (due) job->pending.checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
+}
+
+uint64_t control_suspend_due_ns(const ControlJob *job) {
+    return job->asked.suspend_due_ns == JOB_SUSPEND_PASSED ? 0 : job->asked.suspend_due_ns;
+}
+
+/* As `run --suspend-after` asked for when it submitted the job. */
+void control_suspend_due(ControlJob *job) {
+    job->asked.suspend_due_ns = JOB_SUSPEND_PASSED;
+    control_post_event(job->control,
+        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+}
+
+/* Between the worker's two looks at the clock: the way to this thread and back, and its decision.
+ */
+static void note_slice(ControlJob *job) {
+    ControlDevice *device = &job->control->devices.items[job->site.device];
+    const WorkerSlice *slice = &job->hold.slice;
+    control_observe(
+        job->control, METRIC_SWITCH_SECONDS, job->account.switched_from_ns, slice->start_ns);
+    device->slice.last_end_ns = slice->start_ns + slice->device_time_ns;
+    device->slice.last = job;
+}
+
+/* The policy learns of it with the device. */
+static void lose_slice(ControlJob *job) {
+    leave_device(job, control_slice_ns(job));
+    error_free(job->hold.slice.error);
+    job->hold.slice.error = NULL;
+    control_lose_device(job->control, job->site.device);
+    control_update_status(job);
+}
+
+/* What it made so far is there, whatever comes of it. */
+static void take_results(ControlJob *job) {
+    const ControlExecutorPort *executor = &job->control->ports.executor;
+    control_outputs_append(&job->pending.outputs, &job->hold.outputs);
+    job->slice.items_done = executor->items_done(executor->self, &job->hold);
+    job->slice.counters = executor->get_counters(executor->self, &job->hold);
+    /* told before the slice's end, so that no other one begins between them */
+    if (!job->hold.slice.error && job->hold.slice.result.outcome == JOB_RUN_SUSPENDED)
+        control_suspend_due(job);
+}
+
+/* What its slices made is dropped. */
+static bool is_unwanted(const ControlJob *job) {
+    return job_goal_info(&job->asked.goal)->discards_slice ||
+           job_storing_has_ended(&job->pending.storing);
+}
+
+/* The policy learns that its slice failed, if it did, when it runs the job again. */
+static void end_aside(ControlJob *job) {
+    take_results(job);
+    if (!control_end_aside(job)) return;
+    if (!is_unwanted(job) && !job_storing_is_new(&job->pending.storing) &&
+        job->site.state == JOB_SITE_RESTING)
+        take_snapshot(job);
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+/* Nobody wants it any more; an error may be that its kernel was left. */
+static void end_cancelled(ControlJob *job) {
+    control_outputs_deinit(&job->hold.outputs);
+    if (error_code(job->hold.slice.error) == ERROR_DEVICE_LOST) {
+        lose_slice(job);
+        control_job_settle(job);
+        return;
+    }
+    error_free(job->hold.slice.error);
+    job->hold.slice.error = NULL;
+    control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, control_slice_ns(job), 0);
+    control_update_status(job);
+    control_job_settle(job);
+}
+
+void control_handle_slice_ended(void *context, Message *message) {
+    (void)context;
+    ControlJob *job = CONTAINER_OF(message, ControlJob, hold.slice_ended);
+    WorkerSlice *slice = &job->hold.slice;
+    if (job_site_is_aside(&job->site)) {
+        end_aside(job);
+        return;
+    }
+    control_step_site(job, JOB_SITE_EVENT_SLICE_ENDED);
+    if (is_unwanted(job)) {
+        note_slice(job);
+        end_cancelled(job);
+        return;
+    }
+    bool needs_memory = !slice->error && slice->result.outcome == JOB_RUN_NEEDS_MEMORY;
+    bool finished = !slice->error && slice->result.outcome == JOB_RUN_FINISHED;
+    control_count(job->control, METRIC_SLICES, 0, 1);
+    note_slice(job);
+    take_results(job);
+    if (error_code(slice->error) == ERROR_DEVICE_LOST) {
+        lose_slice(job);
+        return;
+    }
+    job->slice.blocked =
+        !slice->error && !finished && !needs_memory && control_job_has_many_outputs(job);
+    control_end_slice(job,
+        slice->error         ? POLICY_OUTCOME_FAILED
+        : finished           ? POLICY_OUTCOME_FINISHED
+        : needs_memory       ? POLICY_OUTCOME_NEEDS_MEMORY
+        : job->slice.blocked ? POLICY_OUTCOME_BLOCKED
+                             : POLICY_OUTCOME_SLICE_ENDED,
+        control_slice_ns(job), needs_memory ? slice->result.bytes : 0);
+    if (slice->error || finished) job->known = false;
+    if (slice->error)
+        control_fail_job(job, slice->error);
+    else if (finished) {
+        control_account_run(job);
+        control_want_state(job, JOB_STATE_SUCCEEDED, NULL);
+    } else
+        take_snapshot(job);
+    slice->error = NULL;
+    control_commit(job);
+    control_update_status(job);
+    control_job_settle(job);
+}
