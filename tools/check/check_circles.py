@@ -16,7 +16,6 @@ UNCUT = [frozenset(row.split()) for row in (
     "kernels/cuda/runtime/cuda_device kernels/cuda/runtime/cuda_launch kernels/cuda/runtime/cuda_modules "
     "kernels/cuda/runtime/cuda_staging kernels/cuda/runtime/cuda_stretch",
     "kernels/device/device kernels/device/host_chunks kernels/device/host_memory",
-    "scheduler/control",
     "scheduler/http/server/http_body scheduler/http/server/http_service",
     "scheduler/jobs/job_export scheduler/jobs/job_manifest",
     "scheduler/jobs/job_import scheduler/jobs/job_import_check",

@@ -1,29 +1,39 @@
 #include "scheduler/control/drive/control_core.h"
 
 #include "base/allocator.h"
-#include "scheduler/control/state/control_accounts.h"
+#include "base/duration.h"
+#include "scheduler/control/devices/device_losses.h"
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/requests/control_drain.h"
+#include "scheduler/control/requests/control_recovery.h"
 #include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/slices/control_decisions.h"
+#include "scheduler/control/slices/control_slices.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_devices.h"
+#include "scheduler/control/state/control_orders.h"
+#include "scheduler/control/state/control_shared.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/control_tenants.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/job_models.h"
+#include "scheduler/control/state/policy_driver.h"
 
 /* What a tenant's suspended executions may not take of the host's memory. */
 #define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
 
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
-static uint64_t next_of_device(const ControlDevice *device) {
-    return earliest(device->slice.end_ns,
-        device->slice.running ? control_suspend_due_ns(device->slice.running) : 0);
-}
-
 uint64_t control_core_due_ns(const Control *control) {
-    uint64_t next_ns = earliest(control->timer_ns, control->retry_ns);
+    uint64_t next_ns = earliest(control_clock_due_ns(control), control_retry_due_ns(control));
     next_ns = earliest(control_devices_due_ns(control), next_ns);
     next_ns = earliest(control_aside_due_ns(control), next_ns);
-    next_ns = earliest(control->late_ns, next_ns);
-    for (uint32_t i = 0; i < control->devices.count; i++)
-        next_ns = earliest(next_of_device(&control->devices.items[i]), next_ns);
-    if (control_life_drains(&control->life)) next_ns = earliest(control->grace_end_ns, next_ns);
-    return next_ns;
+    next_ns = earliest(control_late_due_ns(control), next_ns);
+    next_ns = earliest(control_slices_due_ns(control), next_ns);
+    return earliest(control_drain_due_ns(control), next_ns);
 }
 
 static void handle_time(Control *control) {
@@ -32,23 +42,21 @@ static void handle_time(Control *control) {
     if (!control_life_drains(&control->life)) control_set_due_aside(control, now_ns);
     control_answer_late(control, now_ns);
     control_retry_commits(control, now_ns);
-    if (control->timer_ns && now_ns >= control->timer_ns) {
-        control->timer_ns = 0;
-        control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_CLOCK});
-    }
+    control_post_clock(control, now_ns);
 }
 
 void control_core_turn(Control *control) {
     handle_time(control);
     control_apply_events(control);
     control_settle_devices(control, control_now_ns(control));
+    control_apply_events(control);
     control_note_idle_devices(control);
     control_go_on_draining(control);
 }
 
 bool control_core_take_hurry(Control *control) {
-    const bool hurries = control->slice_end_asked;
-    control->slice_end_asked = false;
+    const bool hurries = control->devices->slice_end_asked;
+    control->devices->slice_end_asked = false;
     return hurries;
 }
 
@@ -70,21 +78,48 @@ static void post_config(Control *control) {
             .host_bytes = bytes > CHECKPOINT_RESERVE_BYTES ? bytes - CHECKPOINT_RESERVE_BYTES : 0});
 }
 
+/* The logic and its parts, in one piece of memory. */
+typedef struct ControlParts {
+    Control control; /* first: control_core_release frees the whole */
+    ControlShared shared;
+    PolicyDriver driver;
+    ControlOrders orders;
+    JobTable jobs;
+    JobModels models;
+    TenantTable tenants;
+    DeviceTable devices;
+    JobAccounts accounts;
+    ControlWaits waits;
+    CommitQueue commits;
+    ControlDrain drain;
+} ControlParts;
+
 Error *control_core_create(const ControlOptions *options, Control **out_control) {
     void *memory;
-    TRY(memory_alloc(1, sizeof(Control), &memory));
-    Control *control = memory;
-    control->options = *options;
-    (void)pthread_mutex_init(&control->status_mutex, NULL);
-    *out_control = control;
+    TRY(memory_alloc(1, sizeof(ControlParts), &memory));
+    ControlParts *parts = memory;
+    parts->control = (Control){.options = *options,
+        .shared = &parts->shared,
+        .driver = &parts->driver,
+        .orders = &parts->orders,
+        .jobs = &parts->jobs,
+        .models = &parts->models,
+        .tenants = &parts->tenants,
+        .devices = &parts->devices,
+        .accounts = &parts->accounts,
+        .waits = &parts->waits,
+        .commits = &parts->commits,
+        .drain = &parts->drain};
+    control_shared_init(&parts->shared);
+    *out_control = &parts->control;
     return NULL;
 }
 
 Error *control_core_begin(Control *control) {
     const ControlOptions *options = &control->options;
     if (options->metrics) TRY(control_declare_metrics(options->metrics));
-    TRY(policy_create(&control->policy));
-    TRY(memory_alloc(1, sizeof(RunTimes), (void **)&control->run_times));
+    TRY(policy_driver_init(control->driver));
+    TRY(job_accounts_init(control->accounts));
     post_config(control);
     for (uint32_t i = 0; i < options->device_count; i++)
         TRY(control_add_device(control, options->devices[i]));
@@ -96,29 +131,14 @@ Error *control_core_begin(Control *control) {
     return NULL;
 }
 
-static void release_maps(Control *control) {
-    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
-        if (job) control_job_free(job);
-    }
-    for (size_t i = 0; i < control->jobs.models.capacity; i++)
-        memory_free(control->jobs.models.slots[i]);
-    for (size_t i = 0; i < control->jobs.tenants.capacity; i++)
-        memory_free(control->jobs.tenants.slots[i]);
-    id_map_deinit(&control->jobs.by_number);
-    id_map_deinit(&control->jobs.by_id);
-    id_map_deinit(&control->jobs.models);
-    id_map_deinit(&control->jobs.tenants);
-}
-
 void control_core_release(Control *control) {
     if (!control) return;
-    release_maps(control);
-    policy_release(control->policy);
-    memory_free(control->run_times);
-    memory_free(control->left);
-    memory_free(control->events);
-    error_free(control->fatal);
-    (void)pthread_mutex_destroy(&control->status_mutex);
+    job_table_deinit(control->jobs);
+    job_models_deinit(control->models);
+    tenant_table_deinit(control->tenants);
+    policy_driver_deinit(control->driver);
+    job_accounts_deinit(control->accounts);
+    control_drain_deinit(control->drain);
+    control_shared_deinit(control->shared);
     memory_free(control);
 }

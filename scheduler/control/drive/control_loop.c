@@ -12,15 +12,18 @@
 #include "base/spin.h"
 #include "base/thread.h"
 #include "scheduler/control/drive/control_core.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/requests/control_drain.h"
+#include "scheduler/control/state/control_shared.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/control_steps.h"
 
 enum { TURN_NS = 100000, LOOK_EVERY_NS = 10000000 };
 
 struct ControlLoop {
     MessageQueue queue;
     uint64_t timer_set_ns; /* when the kernel's timer wakes the thread; 0: never */
-    uint64_t
-        spin_ns; /* how long the thread waits for a message without sleeping, where one is near */
+    /* How long the thread waits for a message without sleeping, where a message is near. */
+    uint64_t spin_ns;
     Control *control;
     pthread_t thread;
     bool runs;
@@ -67,8 +70,8 @@ static Error *run(ControlLoop *loop, int epoll, int timer) {
     return NULL;
 }
 
-/* What was under way comes back here and is settled, until the daemon ends. The descriptor that
- * would wake this thread may be what failed, so the thread looks again and again. */
+/* Handles messages of a control thread that has given up, until the daemon ends. The descriptor
+ * that would wake this thread may have failed, so the thread looks again and again. */
 static void serve_failed(ControlLoop *loop) {
     static const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     Control *control = loop->control;

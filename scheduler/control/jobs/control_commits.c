@@ -1,11 +1,21 @@
+#include "scheduler/control/jobs/control_commits.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/allocator.h"
-#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/jobs/control_tellings.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/jobs/job_reports.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_devices.h"
+#include "scheduler/control/state/control_orders.h"
+#include "scheduler/control/state/control_shared.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/policy_driver.h"
 
 /* A commit that has no room is tried again after so long, each time twice as long: it packs all its
  * outputs anew. */
@@ -18,11 +28,6 @@ static void commit_free(StoreCommit *commit) {
     memory_free(commit->why);
     control_tellings_free(commit->tellings);
     memory_free(commit);
-}
-
-static void tell_moved_out(ControlJob *job, bool worked) {
-    control_post_event(job->control,
-        (PolicyEvent){.kind = POLICY_EVENT_MOVED_OUT, .job = job->number.low, .worked = worked});
 }
 
 /* What could not be stored is kept, in front of what came since. */
@@ -45,23 +50,6 @@ static void take_back(ControlJob *job, StoreCommit *commit) {
         job->pending.next.why = TAKE(commit->why);
         job->pending.next.epoch = commit->new_epoch;
     }
-}
-
-/* It stays where it is: a move to disk ends without a checkpoint. */
-static void fail_move(ControlJob *job) {
-    control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
-    tell_moved_out(job, false);
-}
-
-void control_give_up_move(ControlJob *job) {
-    /* the commit under way may be the move's: its end says what became of the move */
-    if (job->pending.storing.state == JOB_STORING_STALLED &&
-        job_site_is_leaving_to_disk(&job->site))
-        fail_move(job);
-}
-
-void control_leave_policy(ControlJob *job) {
-    if (job->known && job_site_is_leaving_to_disk(&job->site)) fail_move(job);
 }
 
 /* A job whose data has no room stops where it is: it would only make more of it. What has ended
@@ -99,10 +87,13 @@ static void stall(ControlJob *job, const Error *error) {
         control_step_goal(job, JOB_GOAL_EVENT_STALL);
     control_count(control, METRIC_COMMITS_STALLED, 0, 1);
     if (job->asked.goal.state == JOB_GOAL_CANCELLING) control_give_up_move(job);
-    control->retry_after_ns *= 2;
-    if (control->retry_after_ns < RETRY_NS_MIN) control->retry_after_ns = RETRY_NS_MIN;
-    if (control->retry_after_ns > RETRY_NS_MAX) control->retry_after_ns = RETRY_NS_MAX;
-    if (!control->retry_ns) control->retry_ns = control_now_ns(control) + control->retry_after_ns;
+    control->commits->retry_after_ns *= 2;
+    if (control->commits->retry_after_ns < RETRY_NS_MIN)
+        control->commits->retry_after_ns = RETRY_NS_MIN;
+    if (control->commits->retry_after_ns > RETRY_NS_MAX)
+        control->commits->retry_after_ns = RETRY_NS_MAX;
+    if (!control->commits->retry_ns)
+        control->commits->retry_ns = control_now_ns(control) + control->commits->retry_after_ns;
     control_set_waiting(job, "waits until its data can be stored: ", error);
     answer_stalled(job, error);
 }
@@ -160,14 +151,15 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         if (commit->moving && job_site_is_on(&job->site, commit->snapshot_device))
             control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED); /* the loss tells the policy */
         else if (commit->moving)
-            fail_move(job);
+            control_fail_move(job);
         control_lose_device(control, commit->snapshot_device);
         return;
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
         take_back(job, commit);
         if (drop_for_end(job, commit)) {
-            if (commit->moving) fail_move(job); /* until told, the policy counts the device bytes */
+            if (commit->moving)
+                control_fail_move(job); /* until told, the policy counts the device bytes */
             return;
         }
         stall(job, commit->error);
@@ -175,7 +167,7 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
     }
     control_answer_waiters(job, commit->error);
     control_step_goal(job, JOB_GOAL_EVENT_STORE_FAILED);
-    if (commit->moving) fail_move(job);
+    if (commit->moving) control_fail_move(job);
     if (job->pending.stored == JOB_STATE_QUEUED) give_up(job, commit);
 }
 
@@ -197,7 +189,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     uint64_t now_ns = control_now_ns(job->control);
     const bool ended = commit->state != JOB_STATE_NONE && !job_state_is_unfinished(commit->state);
     control_step_storing(job, ended ? JOB_STORING_EVENT_STORED_END : JOB_STORING_EVENT_COMMITTED);
-    control->retry_after_ns = 0;
+    control->commits->retry_after_ns = 0;
     control_set_waiting(job, "", NULL);
     if (commit->has_snapshot) {
         control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
@@ -211,7 +203,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     if (commit->moving) {
         control_step_site(job, JOB_SITE_EVENT_STORED);
         control_job_close(job);
-        tell_moved_out(job, true);
+        control_report_moved(job, POLICY_EVENT_MOVED_OUT, true);
     }
     if (commit->new_epoch) job->pending.epoch = commit->new_epoch;
     if (commit->state == JOB_STATE_NONE) return;
@@ -235,7 +227,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     }
     if (ended) control_update_status(job); /* and the tenant's counts right, too */
     control_answer_state(job);
-    if (commit->state == JOB_STATE_QUEUED && !is_to_end(job)) control_resumed(job);
+    if (commit->state == JOB_STATE_QUEUED && !is_to_end(job)) control_job_submit_again(job);
 }
 
 /* Enough of its outputs are stored. */
@@ -249,8 +241,8 @@ static void unblock(ControlJob *job) {
 
 static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
-    control->in_flight--;
-    if (commit->has_snapshot) control->devices.items[commit->snapshot_device].in_flight--;
+    control_end_order(control);
+    if (commit->has_snapshot) control->devices->items[commit->snapshot_device].in_flight--;
     job->pending.under_way = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
@@ -269,13 +261,13 @@ static bool begin_move(ControlJob *job) {
     if (!job_site_is_leaving_to_disk(&job->site)) return false;
     if (job->site.state == JOB_SITE_UNPLACING) { /* there is nothing to store */
         control_step_site(job, JOB_SITE_EVENT_STORED);
-        tell_moved_out(job, true);
+        control_report_moved(job, POLICY_EVENT_MOVED_OUT, true);
         return false;
     }
     Error *error = control_job_take_snapshot(job);
     if (!error) return true;
     error_free(error);
-    fail_move(job);
+    control_fail_move(job);
     return false;
 }
 
@@ -291,9 +283,9 @@ static bool has_work(const ControlJob *job) {
 
 /* The store could not even take the order. */
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
-    control->in_flight--;
+    control_end_order(control);
     if (owned_commit->has_snapshot)
-        control->devices.items[owned_commit->snapshot_device].in_flight--;
+        control->devices->items[owned_commit->snapshot_device].in_flight--;
     control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
@@ -328,7 +320,7 @@ void control_commit(ControlJob *job) {
     commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
     job->pending.snapshot_on = 0;
     job->pending.snapshot = (JobSnapshot){0};
-    if (commit->has_snapshot) control->devices.items[commit->snapshot_device].in_flight++;
+    if (commit->has_snapshot) control->devices->items[commit->snapshot_device].in_flight++;
     if (moving) control_tell_moved_out(job, "to disk");
     commit->tellings = TAKE(job->pending.tellings);
     commit->state = job->pending.next.state;
@@ -343,9 +335,9 @@ void control_commit(ControlJob *job) {
     commit->started = job->account.started;
     if (!isnan(job->account.started))
         (void)snprintf(commit->device, sizeof commit->device, "%s",
-            control->devices.items[job->site.device].facts.name);
+            control->devices->items[job->site.device].facts.name);
     control_step_storing(job, JOB_STORING_EVENT_COMMIT);
-    control->in_flight++;
+    control_begin_order(control);
     error = control->ports.store.commit(control->ports.store.self, commit);
     if (error) fail_commit(control, commit, error);
 }
@@ -360,12 +352,14 @@ void control_want_state(ControlJob *job, JobState state, const char *why) {
 }
 
 void control_retry_commits(Control *control, uint64_t now_ns) {
-    if (!control->retry_ns || now_ns < control->retry_ns) return;
-    control->retry_ns = 0;
-    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
-        if (!job || !job_storing_is_stalled(&job->pending.storing)) continue;
+    if (!control->commits->retry_ns || now_ns < control->commits->retry_ns) return;
+    control->commits->retry_ns = 0;
+    size_t at = 0;
+    for (ControlJob *job; (job = control_jobs_next(control, &at));) {
+        if (!job_storing_is_stalled(&job->pending.storing)) continue;
         control_step_storing(job, JOB_STORING_EVENT_RETRY);
         control_commit(job);
     }
 }
+
+uint64_t control_retry_due_ns(const Control *control) { return control->commits->retry_ns; }

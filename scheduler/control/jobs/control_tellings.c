@@ -1,15 +1,17 @@
-#include <math.h>
-#include <string.h>
+#include "scheduler/control/jobs/control_tellings.h"
 
 #include "base/allocator.h"
-#include "base/clock.h"
 #include "base/duration.h"
 #include "scheduler/control/state/control_accounts.h"
-#include "scheduler/control/jobs/control_tellings.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/state/control_shared.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/job_models.h"
+#include "scheduler/control/state/policy_driver.h"
 
 /* Events of one job that wait to be stored; one more than that is dropped. */
 enum { TELLINGS_MAX = 16 };
+
 /* A job may be preempted or moved out a hundred times a second. An event tells of it once in this
  * time, with the number of times since the event before. */
 #define RARELY_NS (10 * SECOND_NS)
@@ -65,16 +67,18 @@ void control_tell_moved_out(ControlJob *job, const char *where) {
     TextBuilder OWN_TEXT(text) = {0};
     PolicyJobView view;
     job->account.told_device = 0;
-    if (policy_find_job(job->control->policy, job->number.low, &view) && view.suspending) return;
+    if (policy_find_job(control_get_policy(job->control), job->number.low, &view) &&
+        view.suspending)
+        return;
     text_appendf(&text, "%s, to make room on %s", where,
-        job->control->devices.items[job->site.device].facts.name);
+        job->control->devices->items[job->site.device].facts.name);
     control_tell_rarely(job, JOB_EVENT_MOVED_OUT, text_builder_get(&text));
 }
 
 /* Once for each time that it comes to a device. */
 void control_tell_running(ControlJob *job) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices.items[job->site.device];
+    const ControlDevice *device = &control->devices->items[job->site.device];
     TextBuilder OWN_TEXT(text) = {0};
     char *why = NULL;
     if (job->account.told_device == job->site.device + 1) return;
@@ -82,7 +86,7 @@ void control_tell_running(ControlJob *job) {
     text_appendf(&text, "on %s, ", device->facts.name);
     if (job->demanded != POLICY_NO_DEVICE)
         text_append(&text, "which was asked for");
-    else if (control->devices.count == 1)
+    else if (control->devices->count == 1)
         text_append(&text, "the only device");
     else if (!job->model->constant_bytes)
         text_append(&text, "the first with room and time for it");
@@ -97,31 +101,31 @@ void control_tell_running(ControlJob *job) {
 
 void control_tell_preempted(ControlJob *job) {
     PolicyJobView view;
-    bool known = policy_find_job(job->control->policy, job->number.low, &view);
+    bool known = policy_find_job(control_get_policy(job->control), job->number.low, &view);
     if (known && !view.suspending && !view.cancelling)
         control_tell_rarely(job, JOB_EVENT_PREEMPTED, "a job of a higher class came");
 }
 
-void control_tell_missed(ControlJob *job) {
-    if (job->asked.deadline_state == JOB_DEADLINE_MISSED) return;
+bool control_tell_missed(ControlJob *job) {
+    if (job->asked.deadline_state == JOB_DEADLINE_MISSED) return false;
     job->asked.deadline_state = JOB_DEADLINE_MISSED;
     control_count(job->control, METRIC_DEADLINES_MISSED, 0, 1);
     control_tell(job, JOB_EVENT_DEADLINE, "its deadline passed before it ended");
-    control_commit(job);
+    return true;
 }
 
 void control_tell_promise(ControlJob *job, uint64_t end_ns) {
     uint64_t now_ns = control_now_ns(job->control);
     double left_s = end_ns > now_ns ? (double)(end_ns - now_ns) * 1e-9 : 0;
-    (void)pthread_mutex_lock(&job->control->status_mutex);
+    control_lock(job->control);
     job->account.status.promised_end = control_calendar_s(job->control) + left_s;
-    (void)pthread_mutex_unlock(&job->control->status_mutex);
+    control_unlock(job->control);
 }
 
-void control_tell_class(ControlJob *job) {
+bool control_tell_class(ControlJob *job) {
     const ControlExecutorPort *executor = &job->control->ports.executor;
     char *words = executor->take_class_change(executor->self, &job->hold);
-    if (!words) return;
+    if (!words) return false;
     append(job, JOB_EVENT_NOTE, words);
-    control_commit(job);
+    return true;
 }

@@ -1,6 +1,7 @@
-/* The requests that wait for what becomes of a job, and their answers; on the control thread. */
-#include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_waiters.h"
+
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/state/control_orders.h"
 
 void control_answer(ControlRequest *request, Error *owned_error) {
     request->error = owned_error;
@@ -20,15 +21,20 @@ void control_answer_waiters(ControlJob *job, const Error *error) {
     }
 }
 
-/* The state that a waiting request waits for; NONE: it waits for something else. */
+/* The state that the request waits for; NONE: none. */
 static JobState state_of(const ControlRequest *request) {
     static const JobState states[CONTROL_DRAIN + 1] = {[CONTROL_SUSPEND] = JOB_STATE_SUSPENDED,
         [CONTROL_RESUME] = JOB_STATE_QUEUED,
         [CONTROL_CANCEL] = JOB_STATE_CANCELLED,
         [CONTROL_RELEASE] = JOB_STATE_RELEASED,
+        [CONTROL_MIGRATION_STOP] = JOB_STATE_HELD,
+        [CONTROL_MIGRATION_COMMIT] = JOB_STATE_MOVED,
+        [CONTROL_MIGRATION_REVERT] = JOB_STATE_QUEUED,
+        [CONTROL_ARRIVAL_OWN] = JOB_STATE_QUEUED,
         [CONTROL_CHECKPOINT] = JOB_STATE_SUSPENDED}; /* it came with a checkpoint */
-    JobState state = states[request->kind];
-    return state != JOB_STATE_NONE ? state : control_migration_state(request);
+    const bool rests =
+        request->kind == CONTROL_MIGRATION_REVERT || request->kind == CONTROL_ARRIVAL_OWN;
+    return rests && request->suspended ? JOB_STATE_SUSPENDED : states[request->kind];
 }
 
 /* Answers the requests that wait for the job's stored state with success, and the others with an
@@ -83,6 +89,20 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
     answer_some(job, CONTROL_CANCEL, false, error);
 }
 
+/* ---- requests that wait for a kernel ---- */
+
+/* Who suspends a job or wants a checkpoint has an answer by then, whatever runs. */
+static const uint64_t LATE_NS = 800000000;
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
+
+static void note_wait(const ControlJob *job, ControlRequest *request) {
+    ControlWaits *waits = job->control->waits;
+    request->asked_ns = control_now_ns(job->control);
+    if (request->kind == CONTROL_SUSPEND || request->kind == CONTROL_CHECKPOINT)
+        waits->late_ns = earlier(request->asked_ns + LATE_NS, waits->late_ns);
+}
+
 /* The bound keeps the HTTP server's threads free: each waiting request holds one, and a kernel may
  * run for long. All waiting requests of a kind get the same answer. */
 Error *control_wait_for(ControlJob *job, ControlRequest *request) {
@@ -91,8 +111,50 @@ Error *control_wait_for(ControlJob *job, ControlRequest *request) {
         count += other->kind == request->kind;
     if (count >= CONTROL_WAITERS_MAX)
         FAIL(EXHAUSTED, "%u requests for the same wait already; try again later", count);
-    control_note_wait(job, request);
+    note_wait(job, request);
     request->next = job->asked.waiters;
     job->asked.waiters = request;
     return NULL;
 }
+
+static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
+    const LongKernel kernel = control_job_get_kernel(job);
+    const uint64_t ns = kernel.name ? kernel.computed_ns : LATE_NS;
+    FAIL(EXHAUSTED,
+        "the job's kernel%s%s has computed for %.1f s, and there is no safepoint inside: %s",
+        kernel.name ? " " : "", kernel.name ? kernel.name : "", (double)ns * 1e-9,
+        kind == CONTROL_SUSPEND
+            ? "the job is suspended when it ends"
+            : "the checkpoint is taken when it ends, or now if you suspend the job");
+}
+
+/* True: others wait on. */
+static bool answer_late(ControlJob *job, uint64_t now_ns) {
+    ControlRequest **link = &job->asked.waiters, *request;
+    bool wait = false;
+    while ((request = *link)) {
+        const ControlRequestKind kind = request->kind;
+        const bool waits = kind == CONTROL_SUSPEND || kind == CONTROL_CHECKPOINT;
+        if (!waits || !job_site_has_slice(&job->site) || now_ns < request->asked_ns + LATE_NS) {
+            wait |= waits;
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
+        control_answer(request, fail_late(job, kind));
+    }
+    return wait;
+}
+
+void control_answer_late(Control *control, uint64_t now_ns) {
+    bool wait = false;
+    if (!control->waits->late_ns || now_ns < control->waits->late_ns) return;
+    size_t at = 0;
+    for (ControlJob *job; (job = control_jobs_next(control, &at));) {
+        if (job->asked.waiters) wait |= answer_late(job, now_ns);
+    }
+    /* what is being written takes its time; soon enough for those that came later */
+    control->waits->late_ns = wait ? now_ns + LATE_NS / 8 : 0;
+}
+
+uint64_t control_late_due_ns(const Control *control) { return control->waits->late_ns; }

@@ -1,9 +1,13 @@
+#include "scheduler/control/requests/control_explain.h"
+
 #include <stdio.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/state/control_orders.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/policy_driver.h"
 
 /* What people are told of a job that waits. Nothing here names another tenant, its jobs or its
  * models: kernels are called by their operator. */
@@ -52,10 +56,11 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
 /* waits: it has no memory there yet. */
 static void append_device(TextBuilder *out, const ControlJob *job, uint32_t index, bool waits) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices.items[index];
-    const ControlJob *holder = id_map_find(&control->jobs.by_number, 0, device->slice.holder);
+    const ControlDevice *device = &control->devices->items[index];
+    const ControlJob *holder = control_job_get(control, device->slice.holder);
     uint64_t needed = 0, left = 0;
-    const bool known = policy_find_room(control->policy, job->number.low, index, &needed, &left);
+    const bool known =
+        policy_find_room(control_get_policy(control), job->number.low, index, &needed, &left);
     text_append(out, out->size ? "; for " : "waits for ");
     if (device_presence_is_lost(&device->presence))
         text_appendf(out, "%s, which is lost, to come back", device->facts.name);
@@ -71,23 +76,23 @@ static void append_device(TextBuilder *out, const ControlJob *job, uint32_t inde
 
 static void append_devices(TextBuilder *out, const ControlJob *job, const PolicyWait *wait) {
     const Control *control = job->control;
-    for (uint32_t i = 0; i < control->devices.count; i++) {
+    for (uint32_t i = 0; i < control->devices->count; i++) {
         if (job->demanded != POLICY_NO_DEVICE && job->demanded != i) continue;
-        if (control->devices.items[i].facts.memory_bytes >= wait->bytes)
+        if (control->devices->items[i].facts.memory_bytes >= wait->bytes)
             append_device(out, job, i, true);
     }
 }
 
 static void explain(const ControlJob *job, TextBuilder *out) {
-    const Policy *policy = job->control->policy;
+    const Policy *policy = control_get_policy(job->control);
     PolicyJobView view;
     PolicyWait wait;
     if (!policy_find_job(policy, job->number.low, &view) ||
         !policy_find_wait(policy, job->number.low, &wait))
         return;
     const char *device =
-        view.device != POLICY_NO_DEVICE && view.device < job->control->devices.count
-            ? job->control->devices.items[view.device].facts.name
+        view.device != POLICY_NO_DEVICE && view.device < job->control->devices->count
+            ? job->control->devices->items[view.device].facts.name
             : "a device";
     if (wait.over_bytes)
         text_appendf(out, "waits for the tenant's quota device_bytes: %llu wanted, %llu left",

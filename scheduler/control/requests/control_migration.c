@@ -1,83 +1,24 @@
+#include "scheduler/control/requests/control_migration.h"
+
 #include <stdio.h>
 
-#include "scheduler/control/state/control_internal.h"
 #include "scheduler/control/devices/control_place.h"
-
-/* ---- on the senders' threads ---- */
-
-Error *control_migration_stop(Control *control, TenantId tenant, JobId job, const char *why) {
-    return control_send(
-        control, &(ControlRequest){
-                     .kind = CONTROL_MIGRATION_STOP, .tenant = tenant, .job = job, .why = why});
-}
-
-Error *control_migration_commit(Control *control, TenantId tenant, JobId job, const char *why) {
-    return control_send(
-        control, &(ControlRequest){
-                     .kind = CONTROL_MIGRATION_COMMIT, .tenant = tenant, .job = job, .why = why});
-}
-
-Error *control_migration_revert(
-    Control *control, TenantId tenant, JobId job, bool suspended, const char *why) {
-    return control_send(control, &(ControlRequest){.kind = CONTROL_MIGRATION_REVERT,
-                                     .tenant = tenant,
-                                     .job = job,
-                                     .suspended = suspended,
-                                     .why = why});
-}
-
-Error *control_arrival_own(
-    Control *control, TenantId tenant, JobId job, bool suspended, int64_t epoch, const char *why) {
-    return control_send(control, &(ControlRequest){.kind = CONTROL_ARRIVAL_OWN,
-                                     .tenant = tenant,
-                                     .job = job,
-                                     .suspended = suspended,
-                                     .epoch = epoch,
-                                     .why = why});
-}
-
-Error *control_arrival_abort(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_ARRIVAL_ABORT, .tenant = tenant, .job = job});
-}
-
-/* ---- on the control thread ---- */
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/requests/control_recovery.h"
+#include "scheduler/control/slices/control_decisions.h"
+#include "scheduler/control/state/control_job.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/control_tenants.h"
+#include "scheduler/control/state/policy_driver.h"
 
 static JobState state_back(bool suspended) {
     return suspended ? JOB_STATE_SUSPENDED : JOB_STATE_QUEUED;
 }
 
-JobState control_migration_state(const ControlRequest *request) {
-    switch ((int)request->kind) {
-    case CONTROL_MIGRATION_STOP:
-        return JOB_STATE_HELD;
-    case CONTROL_MIGRATION_COMMIT:
-        return JOB_STATE_MOVED;
-    case CONTROL_MIGRATION_REVERT:
-    case CONTROL_ARRIVAL_OWN:
-        return state_back(request->suspended);
-    default:
-        return JOB_STATE_NONE;
-    }
-}
-
 static void want_held(ControlJob *job) {
     control_want_state(job, JOB_STATE_HELD, job->asked.depart_why);
-}
-
-void control_rest(ControlJob *job) {
-    const JobState rest = job_goal_info(&job->asked.goal)->rest;
-    control_step_goal(job, JOB_GOAL_EVENT_RESTED);
-    if (rest == JOB_STATE_HELD)
-        want_held(job);
-    else if (rest != JOB_STATE_NONE)
-        control_want_state(job, rest, job->asked.halt_why);
-}
-
-void control_leave(ControlJob *job) {
-    const JobState leave = job_goal_info(&job->asked.goal)->leave;
-    if (leave != JOB_STATE_NONE)
-        control_want_state(job, leave, leave == JOB_STATE_MOVED ? job->asked.depart_why : NULL);
 }
 
 static Error *fail_state(const ControlJob *job, const char *what) {

@@ -1,8 +1,12 @@
-/* Models that are made ready before a job asks for them. */
+/* Models that are made ready before a job asks for them: control_expect_model of control.h. Called
+ * on any thread; an I/O thread does the work. */
+#include "scheduler/control/control.h"
+
 #include "base/allocator.h"
 #include "base/container_of.h"
-#include "scheduler/control/state/control_internal.h"
-#include "scheduler/control/devices/control_place.h"
+#include "scheduler/control/adapters/control_executor.h"
+#include "scheduler/control/state/control_devices.h"
+#include "scheduler/control/state/control_state.h"
 
 typedef struct Preparation {
     IoTask task;

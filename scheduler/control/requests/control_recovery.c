@@ -1,13 +1,19 @@
+#include "scheduler/control/requests/control_recovery.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/allocator.h"
-#include "base/clock.h"
-#include "scheduler/control/jobs/control_tellings.h"
-#include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
 #include "scheduler/control/devices/control_place.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_status.h"
+#include "scheduler/control/jobs/control_tellings.h"
+#include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/jobs/job_reports.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/control_tenants.h"
+#include "scheduler/control/state/job_models.h"
 
 /* ---- start: what the store holds ---- */
 
@@ -17,7 +23,7 @@ static Error *set_model(ControlJob *job, const Job *row) {
     const ControlStorePort *store = &control->ports.store;
     StoreModel found;
     const uint64_t number = control_model_number(control, row->tenant, &row->executable);
-    const ControlModel *model = id_map_find(&control->jobs.models, 0, number);
+    const ControlModel *model = control_find_model(control, number);
     if (model)
         return control_job_set_model(
             job, &row->executable, model->constant_bytes, model->device_strings);
@@ -175,6 +181,13 @@ static Error *tell_damage(Control *control) {
     return NULL;
 }
 
+Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
+    Job job;
+    const ControlStorePort *store = &control->ports.store;
+    TRY(store->get(store->self, request->tenant, request->job, &job));
+    FAIL(CONFLICT, "cannot %s a job that is %s", what, job_state_info(job.state)->name);
+}
+
 Error *control_find_held(
     Control *control, const ControlRequest *request, const char *what, ControlJob **out_job) {
     Job row;
@@ -203,84 +216,4 @@ Error *control_recover(Control *control) {
     TRY(adopt_all(control, JOB_STATE_SUSPENDED));
     TRY(adopt_all(control, JOB_STATE_HELD));
     return adopt_all(control, JOB_STATE_IN_DOUBT);
-}
-
-/* ---- end: what is to be stored before the process goes ---- */
-
-static void store_resting(Control *control, bool checkpointed) {
-    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
-        if (!job || job_storing_has_ended(&job->pending.storing)) continue;
-        if (job_storing_is_new(&job->pending.storing) || !job_site_is_resting(&job->site)) continue;
-        if (job_durable_has_checkpoint(&job->pending.durable) != checkpointed ||
-            job->pending.snapshot_on)
-            continue;
-        error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
-        control_commit(job);
-    }
-}
-
-void control_begin_drain(Control *control, ControlRequest *request) {
-    control_step_life(control, CONTROL_LIFE_EVENT_DRAIN);
-    control->drainer = request;
-    control->grace_end_ns = control_now_ns(control) + request->grace_ns;
-    for (uint32_t i = 0; i < control->devices.count; i++) {
-        ControlDevice *device = &control->devices.items[i];
-        device->slice.end_ns = device->slice.give_up_ns = 0;
-    }
-    control_stop_slices(control, false);
-    store_resting(control, false);
-    store_resting(control, true);
-}
-
-/* A job whose slice, or what an I/O thread does for it, has not ended. */
-static void describe_left(ControlJob *job, TextBuilder *out) {
-    char name[JOB_ID_TEXT_SIZE];
-    const bool computes = job_site_has_slice(&job->site);
-    const LongKernel kernel = computes ? control_job_get_kernel(job) : (LongKernel){0};
-    const ControlDevice *device = &job->control->devices.items[job->site.device];
-    job_id_print(job->id, name);
-    text_appendf(
-        out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->facts.name);
-    if (kernel.name)
-        text_appendf(out, ", where its kernel %s has computed for %.1f s", kernel.name,
-            (double)kernel.computed_ns * 1e-9);
-    if (job->pending.stored != JOB_STATE_QUEUED)
-        text_appendf(out, "; it is %s", job_state_info(job->pending.stored)->name);
-    else
-        text_appendf(out, "; the next start goes on from its %s",
-            job_durable_has_checkpoint(&job->pending.durable) ? "last checkpoint" : "inputs");
-}
-
-static void describe_all_left(Control *control) {
-    TextBuilder OWN_TEXT(text) = {0};
-    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
-        if (job && job->pending.stored != JOB_STATE_NONE &&
-            (job_site_has_slice(&job->site) || job_site_is_busy(&job->site)))
-            describe_left(job, &text);
-    }
-    if (text.size) error_free(text_builder_take(&text, &control->left)); /* else it is not said */
-}
-
-void control_go_on_draining(Control *control) {
-    if (control->life.state != CONTROL_LIFE_DRAINING) return;
-    bool busy = control->in_flight > 0 || control->devices.aside_count > 0;
-    size_t left = 0;
-    for (uint32_t i = 0; i < control->devices.count; i++)
-        busy |= control->devices.items[i].slice.running != NULL;
-    if (busy && control_now_ns(control) < control->grace_end_ns) return;
-    describe_all_left(control);
-    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
-        ControlJob *job = (ControlJob *)control->jobs.by_number.slots[i];
-        if (!job || job_storing_has_ended(&job->pending.storing)) continue;
-        left += job->pending.stored == JOB_STATE_QUEUED;
-        control_answer_drained(job);
-    }
-    ControlRequest *request = control->drainer;
-    control->drainer = NULL;
-    control_step_life(control, CONTROL_LIFE_EVENT_DRAINED);
-    control->grace_end_ns = 0;
-    request->job.number = left;
-    control_answer(request, NULL);
 }

@@ -1,23 +1,13 @@
+#include "scheduler/control/requests/control_releasing.h"
+
 #include "base/allocator.h"
-#include "scheduler/control/state/control_internal.h"
-
-static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, JobId job) {
-    return control_send(control, &(ControlRequest){.kind = kind, .tenant = tenant, .job = job});
-}
-
-Error *control_freeze(Control *control, TenantId tenant, JobId job) {
-    return ask(control, CONTROL_FREEZE, tenant, job);
-}
-
-Error *control_release_to_file(Control *control, TenantId tenant, JobId job) {
-    return ask(control, CONTROL_RELEASE, tenant, job);
-}
-
-Error *control_thaw(Control *control, TenantId tenant, JobId job) {
-    return ask(control, CONTROL_THAW, tenant, job);
-}
-
-/* ---- on the control thread ---- */
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/requests/control_recovery.h"
+#include "scheduler/control/state/control_job.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/policy_driver.h"
 
 static Error *hold(ControlJob *job, ControlRequest *request) {
     bool suspended =

@@ -1,58 +1,33 @@
+#include "scheduler/control/requests/control_requests.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/allocator.h"
-#include "scheduler/control/state/control_accounts.h"
-#include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
 #include "scheduler/control/devices/control_place.h"
-
-/* ---- on the senders' threads ---- */
-
-static Error *await_answer(ControlRequest *request) {
-    while (sem_wait(&request->done) != 0) continue; /* interrupted by a signal */
-    (void)sem_destroy(&request->done);
-    return request->error;
-}
-
-/* Every request that was posted is answered, also by a control thread that has failed. */
-Error *control_send(Control *control, ControlRequest *request) {
-    request->message.handle = control_handle_request;
-    (void)sem_init(&request->done, 0, 0);
-    Error *error = control_post_request(control, request);
-    if (!error) return await_answer(request);
-    (void)sem_destroy(&request->done);
-    return error;
-}
-
-Error *control_submit(
-    Control *control, Submission *inout_submission, JobId *out_id, bool *out_created) {
-    ControlRequest request = {
-        .kind = CONTROL_SUBMIT, .tenant = inout_submission->tenant, .submission = inout_submission};
-    TRY(control_send(control, &request));
-    *out_id = request.job;
-    *out_created = request.created;
-    return NULL;
-}
-
-Error *control_load(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_LOAD, .tenant = tenant, .job = job});
-}
-
-Error *control_tell_quotas(Control *control, TenantId tenant) {
-    return control_send(control, &(ControlRequest){.kind = CONTROL_QUOTAS, .tenant = tenant});
-}
-
-Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
-    ControlRequest request = {.kind = CONTROL_DRAIN, .grace_ns = grace_ns};
-    TRY(control_send(control, &request));
-    *out_left = (size_t)request.job.number;
-    return NULL;
-}
-
-/* ---- on the control thread ---- */
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_request.h"
+#include "scheduler/control/jobs/control_status.h"
+#include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/jobs/job_reports.h"
+#include "scheduler/control/requests/control_drain.h"
+#include "scheduler/control/requests/control_explain.h"
+#include "scheduler/control/requests/control_migration.h"
+#include "scheduler/control/requests/control_queue.h"
+#include "scheduler/control/requests/control_recovery.h"
+#include "scheduler/control/requests/control_releasing.h"
+#include "scheduler/control/slices/control_arrival.h"
+#include "scheduler/control/slices/control_decisions.h"
+#include "scheduler/control/slices/control_slices.h"
+#include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_job.h"
+#include "scheduler/control/state/control_orders.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/control_tenants.h"
+#include "scheduler/control/state/policy_driver.h"
+#include "scheduler/node/submission.h"
 
 /* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
 static void take_off(ControlJob *job) {
@@ -65,7 +40,7 @@ static void take_off(ControlJob *job) {
 static void handle_birth(Control *control, StoreBirth *birth) {
     ControlJob *job = birth->job;
     Error *error = birth->error;
-    control->in_flight--;
+    control_end_order(control);
     birth->sender->job = birth->id;
     birth->sender->created = birth->created;
     if (!error && birth->created) error = control_job_name(job, birth->id);
@@ -117,7 +92,7 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request) {
         memory_free(birth);
         return error;
     }
-    control->in_flight++;
+    control_begin_order(control);
     return NULL;
 }
 
@@ -148,12 +123,6 @@ static Error *admit(ControlJob *job, ControlRequest *request) {
     return begin_birth(job, request);
 }
 
-void control_refuse_jobs(Control *control, bool refuse) {
-    atomic_store(&control->refuses_jobs, refuse);
-}
-
-bool control_refuses_jobs(const Control *control) { return atomic_load(&control->refuses_jobs); }
-
 static Error *submit(Control *control, ControlRequest *request) {
     ControlJob *job;
     if (control_refuses_jobs(control))
@@ -176,13 +145,6 @@ static Error *fail_state(const char *what, const char *state) {
 /* It goes into a file or to another node. */
 static bool is_going(const ControlJob *job) {
     return job_goal_is_leaving(&job->asked.goal) || job_goal_is_departing(&job->asked.goal);
-}
-
-Error *control_fail_absent(Control *control, const ControlRequest *request, const char *what) {
-    Job job;
-    const ControlStorePort *store = &control->ports.store;
-    TRY(store->get(store->self, request->tenant, request->job, &job));
-    return fail_state(what, job_state_info(job.state)->name);
 }
 
 /* A job that was halted: its data is stored now, if there is room, and that is the answer. */
@@ -230,21 +192,8 @@ static Error *resume(Control *control, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     control_want_state(job, JOB_STATE_QUEUED,
         held ? "somebody said that it is this home's"
-             : NULL); /* control_resumed when it is stored */
+             : NULL); /* control_job_submit_again when it is stored */
     return NULL;
-}
-
-void control_resumed(ControlJob *job) {
-    job->demanded = job->asked.resume_device;
-    if (job->known)
-        control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_RESUME_REQUESTED,
-                                             .job = job->number.low,
-                                             .device = job->asked.resume_device});
-    else
-        control_job_submit(job,
-            job_durable_has_checkpoint(&job->pending.durable) ? POLICY_PLACE_DISK
-                                                              : POLICY_PLACE_NONE,
-            job->asked.resume_device, 0);
 }
 
 static Error *cancel(Control *control, ControlRequest *request) {
@@ -328,7 +277,7 @@ static Error *handle(Control *control, ControlRequest *request) {
         control_answer(request, NULL);
         return NULL;
     case CONTROL_QUOTAS: /* of a tenant that never had a job the policy learns with its first */
-        if (id_map_find(&control->jobs.tenants, 0, (uint64_t)request->tenant))
+        if (control_find_tenant(control, request->tenant))
             TRY(control_tell_tenant(control, request->tenant));
         control_answer(request, NULL);
         return NULL;

@@ -1,9 +1,15 @@
-#include <string.h>
+#include "scheduler/control/slices/control_arrival.h"
 
 #include "base/allocator.h"
+#include "scheduler/control/adapters/control_executor.h"
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_tellings.h"
-#include "scheduler/control/state/control_internal.h"
-#include "scheduler/control/devices/control_place.h"
+#include "scheduler/control/jobs/job_reports.h"
+#include "scheduler/control/state/control_devices.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/job_models.h"
 #include "scheduler/node/model_loader.h"
 #include "serialize/checkpoint/warm_storages.h"
 
@@ -76,7 +82,7 @@ static void evict_unused(void *context, Message *message) {
     Control *control = context;
     Unused *unused = (Unused *)message;
     uint64_t number = control_model_number(control, unused->tenant, &unused->identity);
-    if (!id_map_find(&control->jobs.models, 0, number))
+    if (!control_find_model(control, number))
         resident_models_evict(
             control->executor->models, unused->tenant, &unused->identity, unused->device);
     memory_free(unused);
@@ -137,8 +143,7 @@ bool control_job_close_arrival(ControlJob *job, uint32_t device) {
 bool control_job_move_arrival(ControlJob *job, uint32_t device) {
     if (!control_job_close_arrival(job, device)) return false;
     control_step_site(job, JOB_SITE_EVENT_ENTERED);
-    control_tell_class(job);
-    control_post_event(job->control,
-        (PolicyEvent){.kind = POLICY_EVENT_MOVED_IN, .job = job->number.low, .worked = true});
+    if (control_tell_class(job)) control_commit(job);
+    control_report_moved(job, POLICY_EVENT_MOVED_IN, true);
     return true;
 }

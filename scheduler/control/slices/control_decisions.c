@@ -1,25 +1,18 @@
+#include "scheduler/control/slices/control_decisions.h"
+
 #include <stdio.h>
 
-#include "base/allocator.h"
-#include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_tellings.h"
+#include "scheduler/control/slices/control_moves.h"
+#include "scheduler/control/slices/control_slices.h"
+#include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_shared.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/policy_driver.h"
 #include "scheduler/node/refusal_text.h"
-
-/* What happened goes to the policy, and what it decides is done. */
-
-void control_post_event(Control *control, PolicyEvent event) {
-    void *memory = control->events;
-    Error *error =
-        memory_grow(&memory, control->event_count, &control->event_capacity, sizeof(PolicyEvent));
-    if (error) {
-        control_fail(control, error);
-        return;
-    }
-    control->events = memory;
-    event.time_ns = control_now_ns(control);
-    control->events[control->event_count++] = event;
-}
 
 /* Its state says why, with the figures; what an I/O task last said of it belongs to that. */
 static void end_by_policy(ControlJob *job, JobState state, const PolicyAction *action) {
@@ -29,6 +22,21 @@ static void end_by_policy(ControlJob *job, JobState state, const PolicyAction *a
         action->reason == POLICY_REASON_RETRIES ? job->account.status.waits_for : NULL;
     (void)snprintf(why, sizeof why, "%s%s%s", reason, last ? ": " : "", last ? last : "");
     control_want_state(job, state, why);
+}
+
+/* The policy has suspended the job. */
+static void rest(ControlJob *job) {
+    const JobState rest = job_goal_info(&job->asked.goal)->rest;
+    control_step_goal(job, JOB_GOAL_EVENT_RESTED);
+    if (rest != JOB_STATE_NONE)
+        control_want_state(
+            job, rest, rest == JOB_STATE_HELD ? job->asked.depart_why : job->asked.halt_why);
+}
+
+void control_leave(ControlJob *job) {
+    const JobState leave = job_goal_info(&job->asked.goal)->leave;
+    if (leave != JOB_STATE_NONE)
+        control_want_state(job, leave, leave == JOB_STATE_MOVED ? job->asked.depart_why : NULL);
 }
 
 static void perform_on_job(ControlJob *job, const PolicyAction *action) {
@@ -63,7 +71,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         job->slice.grant_bytes = action->bytes; /* the next slice has it */
         break;
     case POLICY_ACTION_SUSPENDED:
-        control_rest(job);
+        rest(job);
         break;
     case POLICY_ACTION_RELEASE:
         job->known = false;
@@ -72,7 +80,7 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
         control_job_settle(job);
         break;
     case POLICY_ACTION_MISSED:
-        control_tell_missed(job);
+        if (control_tell_missed(job)) control_commit(job);
         break;
     case POLICY_ACTION_PROMISE:
         control_tell_promise(job, action->ns);
@@ -91,20 +99,20 @@ static bool is_void(const Control *control, const PolicyAction *action) {
         action->kind == POLICY_ACTION_RUN || action->kind == POLICY_ACTION_PREEMPT ||
         action->kind == POLICY_ACTION_MOVE_IN || action->kind == POLICY_ACTION_MOVE_OUT ||
         action->kind == POLICY_ACTION_LOAD_WEIGHTS || action->kind == POLICY_ACTION_EVICT_WEIGHTS;
-    return on_device && action->device < control->devices.count &&
-           device_presence_is_lost(&control->devices.items[action->device].presence);
+    return on_device && action->device < control->devices->count &&
+           device_presence_is_lost(&control->devices->items[action->device].presence);
 }
 
 static void perform(Control *control, const PolicyAction *action) {
     if (is_void(control, action)) return;
     if (action->kind == POLICY_ACTION_SET_TIMER)
-        control->timer_ns = action->ns;
+        control->driver->timer_ns = action->ns;
     else if (action->kind == POLICY_ACTION_LOAD_WEIGHTS)
         control_load_weights(control, action->model, (uint32_t)action->device);
     else if (action->kind == POLICY_ACTION_EVICT_WEIGHTS)
         control_evict_weights(control, action->model, (uint32_t)action->device);
     else {
-        ControlJob *job = id_map_find(&control->jobs.by_number, 0, action->job);
+        ControlJob *job = control_job_get(control, action->job);
         if (job) perform_on_job(job, action);
     }
 }
@@ -113,7 +121,7 @@ static void perform(Control *control, const PolicyAction *action) {
  * nothing has changed, and the state that comes first is the answer to whoever waits. */
 static bool is_late(Control *control, const PolicyEvent *event, const Error *error) {
     if (error_code(error) != ERROR_CONFLICT && error_code(error) != ERROR_NOT_FOUND) return false;
-    ControlJob *job = id_map_find(&control->jobs.by_number, 0, event->job);
+    ControlJob *job = control_job_get(control, event->job);
     switch ((int)event->kind) {
     case POLICY_EVENT_RESUME_REQUESTED: /* it is stored as queued already */
         if (job) control_want_state(job, JOB_STATE_SUSPENDED, error_message(error));
@@ -130,12 +138,13 @@ static bool is_late(Control *control, const PolicyEvent *event, const Error *err
 }
 
 void control_apply_events(Control *control) {
-    if (!control_life_decides(&control->life)) control->event_count = 0; /* nothing is decided */
-    for (size_t i = 0; i < control->event_count; i++) {
+    PolicyDriver *driver = control->driver;
+    if (!control_life_decides(&control->life)) driver->event_count = 0; /* nothing is decided */
+    for (size_t i = 0; i < driver->event_count; i++) {
         const PolicyAction *actions; /* performing one posts events, but applies none */
         size_t count;
-        PolicyEvent event = control->events[i];
-        Error *error = policy_apply(control->policy, &event, &actions, &count);
+        PolicyEvent event = driver->events[i];
+        Error *error = policy_apply(driver->policy, &event, &actions, &count);
         if (error && is_late(control, &event, error)) {
             error_free(error);
             continue;
@@ -147,8 +156,8 @@ void control_apply_events(Control *control) {
         }
         if (control->options.recorder)
             event_recorder_record(
-                control->options.recorder, &event, policy_get_digest(control->policy));
+                control->options.recorder, &event, policy_get_digest(driver->policy));
         for (size_t a = 0; a < count; a++) perform(control, &actions[a]);
     }
-    control->event_count = 0;
+    driver->event_count = 0;
 }

@@ -1,37 +1,18 @@
-#include "base/allocator.h"
-#include "base/clock.h"
+#include "scheduler/control/slices/control_slice_end.h"
+
 #include "base/container_of.h"
-#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
-
-/* What comes of a slice that is over. */
-
-static void leave_device(ControlJob *job, uint64_t device_ns) {
-    Control *control = job->control;
-    ControlDevice *device = &control->devices.items[job->site.device];
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->slice.running = NULL;
-    device->slice.busy_ns += device_ns;
-    control_account_slice(job, control_now_ns(control), device_ns);
-    (void)pthread_mutex_unlock(&control->status_mutex);
-    device->slice.end_ns = device->slice.give_up_ns = 0;
-    if ((job->asked.goal.state == JOB_GOAL_CANCELLING ||
-            job_storing_has_ended(&job->pending.storing)) &&
-        device_ns > 0)
-        control_account_late(job);
-}
-
-void control_end_slice(ControlJob *job, PolicyOutcome outcome, uint64_t device_ns, uint64_t bytes) {
-    if (device_ns > POLICY_TIME_MAX) device_ns = POLICY_TIME_MAX;
-    leave_device(job, device_ns);
-    control_post_event(job->control, (PolicyEvent){.kind = POLICY_EVENT_SLICE_ENDED,
-                                         .job = job->number.low,
-                                         .device = job->site.device,
-                                         .device_time_ns = device_ns,
-                                         .outcome = outcome,
-                                         .bytes = bytes});
-}
+#include "scheduler/control/slices/control_moves.h"
+#include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_devices.h"
+#include "scheduler/control/state/control_state.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/policy_driver.h"
 
 void control_fail_job(ControlJob *job, Error *owned_error) {
     control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
@@ -63,7 +44,7 @@ void control_suspend_due(ControlJob *job) {
 /* Between the worker's two looks at the clock: the way to this thread and back, and its decision.
  */
 static void note_slice(ControlJob *job) {
-    ControlDevice *device = &job->control->devices.items[job->site.device];
+    ControlDevice *device = &job->control->devices->items[job->site.device];
     const WorkerSlice *slice = &job->hold.slice;
     control_observe(
         job->control, METRIC_SWITCH_SECONDS, job->account.switched_from_ns, slice->start_ns);
@@ -73,7 +54,7 @@ static void note_slice(ControlJob *job) {
 
 /* The policy learns of it with the device. */
 static void lose_slice(ControlJob *job) {
-    leave_device(job, control_slice_ns(job));
+    control_leave_device(job, control_slice_ns(job));
     error_free(job->hold.slice.error);
     job->hold.slice.error = NULL;
     control_lose_device(job->control, job->site.device);
@@ -97,10 +78,12 @@ static bool is_unwanted(const ControlJob *job) {
            job_storing_has_ended(&job->pending.storing);
 }
 
-/* The policy learns that its slice failed, if it did, when it runs the job again. */
+/* The policy learns that the slice failed, if it did, when it runs the job again. */
 static void end_aside(ControlJob *job) {
     take_results(job);
-    if (!control_end_aside(job)) return;
+    const AsideEnd end = control_end_aside(job);
+    if (end == ASIDE_TO_HOST) control_move_out(job, job->site.device, POLICY_PLACE_HOST);
+    if (end == ASIDE_TO_DISK) control_move_out(job, job->site.device, POLICY_PLACE_DISK);
     if (!is_unwanted(job) && !job_storing_is_new(&job->pending.storing) &&
         job->site.state == JOB_SITE_RESTING)
         take_snapshot(job);

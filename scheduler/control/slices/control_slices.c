@@ -1,27 +1,30 @@
+#include "scheduler/control/slices/control_slices.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/allocator.h"
-#include "base/container_of.h"
-#include "base/clock.h"
-#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/jobs/control_tellings.h"
+#include "scheduler/control/slices/control_arrival.h"
 #include "scheduler/control/slices/control_aside.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/slices/control_moves.h"
+#include "scheduler/control/slices/control_slice_end.h"
+#include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_orders.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/policy_driver.h"
 
 static void begin_slice(ControlJob *job) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices.items[job->site.device];
+    const ControlDevice *device = &control->devices->items[job->site.device];
     job->hold.slice_ended.handle = control_handle_slice_ended;
-    (void)pthread_mutex_lock(&control->status_mutex);
-    device->slice.running = job;
-    (void)pthread_mutex_unlock(&control->status_mutex);
-    uint64_t now_ns = control_now_ns(control);
-    job->slice.resumed_ns = now_ns;
     control_watch_pauses(job);
-    control_note_holder(job);
-    device->slice.end_ns = job->slice.budget_ns ? now_ns + job->slice.budget_ns : 0;
+    control_give_device(job, job->slice.budget_ns);
+    const uint64_t now_ns = job->slice.resumed_ns;
     if (!job->pending.checkpoint_due_ns && job->policy.checkpoint_every_ns)
         job->pending.checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
     if (!job->asked.suspend_due_ns && job->policy.suspend_after_ns)
@@ -39,37 +42,15 @@ static void begin_slice(ControlJob *job) {
     control_update_status(job);
 }
 
-static void tell_moved(ControlJob *job, PolicyEventKind kind, bool worked) {
-    control_post_event(
-        job->control, (PolicyEvent){.kind = kind, .job = job->number.low, .worked = worked});
-}
-
-static bool is_loss(const Error *error) { return error_code(error) == ERROR_DEVICE_LOST; }
-
-/* What a task did is told to the policy, but not what failed on a device that is lost: it learns of
- * that with the device. */
-static void tell_done(Control *control, const ExecutorTask *task) {
-    bool worked = !task->error;
-    if (!worked && device_presence_is_lost(&control->devices.items[task->device].presence)) return;
-    if (task->kind == EXECUTOR_LOAD_WEIGHTS)
-        control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_WEIGHTS_LOADED,
-                                        .model = task->model,
-                                        .device = task->device,
-                                        .worked = worked});
-    else
-        tell_moved(task->job,
-            task->kind == EXECUTOR_LEAVE_TO_HOST ? POLICY_EVENT_MOVED_OUT : POLICY_EVENT_MOVED_IN,
-            worked);
-}
-
 /* A job that could not be opened for its slice has failed; its inputs and model were checked when
  * it was taken in. */
 static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
     const bool gone =
         job->site.state == JOB_SITE_OPENING_RECALLED || !control_life_decides(&control->life);
-    const bool lost = device_presence_is_lost(&control->devices.items[job->site.device].presence) &&
-                      (!owned_error || is_loss(owned_error));
+    const bool lost =
+        device_presence_is_lost(&control->devices->items[job->site.device].presence) &&
+        (!owned_error || error_code(owned_error) == ERROR_DEVICE_LOST);
     control_step_site(job, owned_error    ? JOB_SITE_EVENT_OPEN_FAILED
                            : gone || lost ? JOB_SITE_EVENT_OPENED_UNUSED
                                           : JOB_SITE_EVENT_OPENED);
@@ -87,63 +68,23 @@ static void opened(ControlJob *job, Error *owned_error) {
     control_commit(job);
 }
 
-static void note_loaded(Control *control, const ExecutorTask *task) {
-    ControlModel *model = id_map_find(&control->jobs.models, 0, task->model);
-    if (model) model->loaded_ns[task->device] = control_now_ns(control);
-}
-
-/* What a move did to the job's site; of an opening, opened() tells. */
-static void step_moved(const ExecutorTask *task) {
-    if (task->kind == EXECUTOR_LEAVE_TO_HOST)
-        control_step_site(
-            task->job, task->error ? JOB_SITE_EVENT_MOVE_FAILED : JOB_SITE_EVENT_LEFT);
-    if (task->kind == EXECUTOR_ENTER_FROM_HOST || task->kind == EXECUTOR_ENTER_FROM_DISK)
-        control_step_site(
-            task->job, task->error ? JOB_SITE_EVENT_MOVE_FAILED : JOB_SITE_EVENT_ENTERED);
-}
-
-static void handle_task(Control *control, ExecutorTask *task) {
+static void handle_opened(Control *control, ExecutorTask *task) {
     ControlJob *job = task->job;
-    control->in_flight--;
-    control->devices.items[task->device].in_flight--;
-    step_moved(task);
-    bool worked = !task->error;
-    if (is_loss(task->error)) control_lose_device(control, task->device);
-    if (!worked && (task->kind == EXECUTOR_OPEN || task->kind == EXECUTOR_ENTER_FROM_DISK))
+    control_end_task(control, task);
+    if (task->error)
         control_job_close(job);
-    else if (job) {
-        job->function = task->function;
-        job->slice.items_done =
-            control->ports.executor.items_done(control->ports.executor.self, &job->hold);
-        if (worked) control_tell_class(job);
-    }
-    if (worked && task->kind == EXECUTOR_LEAVE_TO_HOST)
-        control_tell_moved_out(job, "to host memory");
-    if (worked && task->kind == EXECUTOR_LOAD_WEIGHTS) note_loaded(control, task);
-    if (task->error && job && task->kind != EXECUTOR_OPEN && !is_loss(task->error))
-        control_set_waiting(job, "", task->error);
-    if (task->kind == EXECUTOR_OPEN) {
-        opened(job, task->error);
-        task->error = NULL;
-    } else
-        tell_done(control, task);
-    error_free(task->error);
+    else
+        control_note_moved(job, task);
+    opened(job, TAKE(task->error));
     memory_free(task);
-    if (job) {
-        control_update_status(job);
-        control_job_settle(job);
-    }
+    control_update_status(job);
+    control_job_settle(job);
 }
 
-/* A task that uses a device: nothing is done with the device before it has come back. */
-static void post_task(Control *control, ExecutorTask owned_task) {
-    owned_task.done = handle_task;
-    control->devices.items[owned_task.device].in_flight++;
-    control_post_task(control, owned_task);
-}
-
-static void post_job_task(ControlJob *job, ExecutorTaskKind kind, uint32_t device) {
-    post_task(job->control, control_job_task(job, kind, device));
+static void begin_opening(ControlJob *job) {
+    ExecutorTask task = control_job_task(job, EXECUTOR_OPEN, job->site.device);
+    task.done = handle_opened;
+    control_begin_task(job->control, task);
 }
 
 /* Nothing of a run was ever stored of it. */
@@ -188,7 +129,7 @@ void control_run_job(ControlJob *job, uint32_t device, uint64_t budget_ns) {
         control_step_site(job, JOB_SITE_EVENT_RUN_WAITS);
     else {
         control_step_site(job, JOB_SITE_EVENT_RUN_OPENS);
-        post_job_task(job, EXECUTOR_OPEN, job->site.device);
+        begin_opening(job);
     }
 }
 
@@ -201,7 +142,7 @@ void control_open_stored(ControlJob *job, bool stored) {
     if (!waits) return;
     control_step_site(job, stored ? JOB_SITE_EVENT_ROW_STORED : JOB_SITE_EVENT_ROW_REFUSED);
     if (stored)
-        post_job_task(job, EXECUTOR_OPEN, job->site.device);
+        begin_opening(job);
     else
         control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, 0, 0);
 }
@@ -214,8 +155,8 @@ void control_preempt_job(ControlJob *job) {
 }
 
 void control_end_due_slices(Control *control, uint64_t now_ns) {
-    for (uint32_t i = 0; i < control->devices.count; i++) {
-        ControlDevice *device = &control->devices.items[i];
+    for (uint32_t i = 0; i < control->devices->count; i++) {
+        ControlDevice *device = &control->devices->items[i];
         ControlJob *job = device->slice.running;
         if (job && control_suspend_due_ns(job) && now_ns >= job->asked.suspend_due_ns)
             control_suspend_due(job);
@@ -225,43 +166,14 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
     }
 }
 
-void control_move_out(ControlJob *job, uint64_t device, PolicyPlace place) {
-    if (job_site_is_aside(&job->site)) {
-        control_move_aside_out(job, place);
-        return;
-    }
-    if (job->site.state == JOB_SITE_ABSENT) job->site.device = (uint32_t)device; /* may be lost */
-    control_step_site(job,
-        place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_LEAVE_TO_HOST : JOB_SITE_EVENT_LEAVE_TO_DISK);
-    if (job->site.state == JOB_SITE_FAILED_ASIDE) {
-        tell_moved(job, POLICY_EVENT_MOVED_OUT, false);
-        return;
-    }
-    if (place == POLICY_PLACE_HOST) {
-        post_job_task(job, EXECUTOR_LEAVE_TO_HOST, job->site.device);
-        return;
-    }
-    control_commit(job); /* control_commits.c goes on */
-    if (job_storing_has_ended(&job->pending.storing)) control_leave_policy(job);
-}
+static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
 
-void control_move_in(ControlJob *job, uint32_t device, PolicyPlace place) {
-    control_job_count_out(job);
-    if (control_job_move_arrival(job, device)) return;
-    control_step_site(job, place == POLICY_PLACE_HOST ? JOB_SITE_EVENT_ENTER_FROM_HOST
-                                                      : JOB_SITE_EVENT_ENTER_FROM_DISK);
-    job->site.device = device;
-    job->account.move_in_ns = control_now_ns(job->control);
-    post_job_task(job,
-        place == POLICY_PLACE_HOST ? EXECUTOR_ENTER_FROM_HOST : EXECUTOR_ENTER_FROM_DISK, device);
-}
-
-void control_load_weights(Control *control, uint64_t number, uint32_t device) {
-    const ControlModel *model = id_map_find(&control->jobs.models, 0, number);
-    if (model->constant_bytes == 0) return; /* nothing to wait for; the first slice opens it */
-    post_task(control, (ExecutorTask){.kind = EXECUTOR_LOAD_WEIGHTS,
-                           .model = number,
-                           .identity = model->identity,
-                           .tenant = model->tenant,
-                           .device = device});
+uint64_t control_slices_due_ns(const Control *control) {
+    uint64_t due_ns = 0;
+    for (uint32_t i = 0; i < control->devices->count; i++) {
+        const DeviceSlice *slice = &control->devices->items[i].slice;
+        due_ns = earlier(slice->end_ns, due_ns);
+        if (slice->running) due_ns = earlier(control_suspend_due_ns(slice->running), due_ns);
+    }
+    return due_ns;
 }

@@ -1,11 +1,17 @@
-#include "base/allocator.h"
-#include "base/container_of.h"
-#include "base/duration.h"
 #include "scheduler/control/state/control_accounts.h"
-#include "scheduler/control/state/control_internal.h"
-#include "scheduler/node/refusal_text.h"
 
-#define SHARE_WINDOW_NS (10 * SECOND_NS)
+#include "base/allocator.h"
+#include "scheduler/control/state/control_shared.h"
+#include "scheduler/control/state/control_tenants.h"
+#include "scheduler/control/state/job_models.h"
+#include "scheduler/node/recent_time.h"
+
+Error *job_accounts_init(JobAccounts *accounts) {
+    recent_time_init(&accounts->recent, CONTROL_SHARE_WINDOW_NS);
+    return memory_alloc(1, sizeof(RunTimes), (void **)&accounts->run_times);
+}
+
+void job_accounts_deinit(JobAccounts *accounts) { memory_free(accounts->run_times); }
 
 void control_count(Control *control, MetricId metric, size_t row, int64_t value) {
     if (control->options.metrics) metrics_add(control->options.metrics, metric, row, value);
@@ -49,7 +55,7 @@ static ControlPhase phase_of(const ControlJob *job) {
 }
 
 void control_account_phase(ControlJob *job) {
-    ControlTenant *tenant = id_map_find(&job->control->jobs.tenants, 0, (uint64_t)job->tenant);
+    ControlTenant *tenant = control_find_tenant(job->control, job->tenant);
     ControlPhase phase = phase_of(job);
     if (!tenant || phase == job->account.phase) return;
     tenant->jobs[job->account.phase]--;
@@ -57,10 +63,24 @@ void control_account_phase(ControlJob *job) {
     job->account.phase = phase;
 }
 
-void control_account_begin(Control *control, ControlTenant *tenant) {
-    if (!control->recent.bucket_ns) recent_time_init(&control->recent, SHARE_WINDOW_NS);
-    recent_time_init(&tenant->recent, SHARE_WINDOW_NS);
-    recent_time_init(&tenant->hour, 3600 * SECOND_NS);
+void control_account_ended(const ControlJob *job) {
+    JobAccounts *accounts = job->control->accounts;
+    accounts->ended[accounts->ended_count++ % CONTROL_ENDED_MAX] =
+        (struct ControlEnded){job->id, job->slice.counters};
+}
+
+bool control_find_ended(Control *control, JobId id, JobRunCounters *out_counters) {
+    const JobAccounts *accounts = control->accounts;
+    bool found = false;
+    control_lock(control);
+    for (uint64_t i = 1; i <= CONTROL_ENDED_MAX && i <= accounts->ended_count && !found; i++) {
+        const struct ControlEnded *ended =
+            &accounts->ended[(accounts->ended_count - i) % CONTROL_ENDED_MAX];
+        found = job_id_equal(ended->job, id); /* the newest: a job may come back from a file */
+        if (found) *out_counters = ended->counters;
+    }
+    control_unlock(control);
+    return found;
 }
 
 void control_account_late(const ControlJob *job) {
@@ -71,28 +91,33 @@ void control_account_late(const ControlJob *job) {
 
 void control_account_slice(ControlJob *job, uint64_t now_ns, uint64_t device_ns) {
     Control *control = job->control;
-    ControlTenant *tenant = id_map_find(&control->jobs.tenants, 0, (uint64_t)job->tenant);
+    ControlTenant *tenant = control_find_tenant(control, job->tenant);
     job->account.device_ns += device_ns;
     tenant->device_ns += device_ns;
     recent_time_add(&tenant->recent, now_ns, device_ns);
     recent_time_add(&tenant->hour, now_ns, device_ns);
-    recent_time_add(&control->recent, now_ns, device_ns);
+    recent_time_add(&control->accounts->recent, now_ns, device_ns);
 }
 
 void control_account_run(ControlJob *job) {
     uint64_t count = job->slice.items_done > 0 ? (uint64_t)job->slice.items_done : 1;
     uint64_t before_ns = (uint64_t)(job->account.device_seconds_before * 1e9);
-    run_times_add(job->control->run_times, job->model->key.low, job->function, count,
+    run_times_add(job->control->accounts->run_times, job->model->key.low, job->function, count,
         before_ns + job->account.device_ns);
+}
+
+uint64_t control_expect_run(const ControlJob *job, int64_t item_count) {
+    return run_times_expect(job->control->accounts->run_times, job->model->key.low, job->function,
+        item_count > 0 ? (uint64_t)item_count : 1);
 }
 
 void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_status) {
     uint64_t now_ns = control_now_ns(control);
     ControlTenantStatus status = {0};
-    (void)pthread_mutex_lock(&control->status_mutex);
-    ControlTenant *tenant = id_map_find(&control->jobs.tenants, 0, (uint64_t)id);
+    control_lock(control);
+    ControlTenant *tenant = control_find_tenant(control, id);
     if (tenant) {
-        uint64_t all_ns = recent_time_sum(&control->recent, now_ns);
+        uint64_t all_ns = recent_time_sum(&control->accounts->recent, now_ns);
         status = (ControlTenantStatus){.waiting = tenant->jobs[CONTROL_PHASE_WAITING],
             .running = tenant->jobs[CONTROL_PHASE_RUNNING],
             .ending = tenant->jobs[CONTROL_PHASE_ENDING],
@@ -103,62 +128,18 @@ void control_get_tenant(Control *control, TenantId id, ControlTenantStatus *out_
         if (all_ns > 0)
             status.share = (double)recent_time_sum(&tenant->recent, now_ns) / (double)all_ns;
     }
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_unlock(control);
     *out_status = status;
 }
 
 size_t control_running_count(Control *control) {
     size_t count = 0;
-    (void)pthread_mutex_lock(&control->status_mutex);
-    for (size_t i = 0; i < control->jobs.tenants.capacity; i++) {
-        const ControlTenant *tenant = (const ControlTenant *)control->jobs.tenants.slots[i];
+    control_lock(control);
+    for (size_t i = 0; i < control->tenants->map.capacity; i++) {
+        const ControlTenant *tenant = (const ControlTenant *)control->tenants->map.slots[i];
         if (tenant)
             count += tenant->jobs[CONTROL_PHASE_RUNNING] + tenant->jobs[CONTROL_PHASE_ENDING];
     }
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_unlock(control);
     return count;
-}
-
-/* ---- a place in the queue ---- */
-
-Error *control_check_queue(Control *control, const Tenant *tenant) {
-    const int64_t quota = tenant->quotas[QUOTA_QUEUED_JOBS];
-    ControlTenantStatus status;
-    control_get_tenant(control, tenant->id, &status);
-    if (quota == QUOTA_UNLIMITED || (int64_t)status.waiting < quota) return NULL;
-    return control_send(control, &(ControlRequest){.kind = CONTROL_PLACE, .tenant = tenant->id});
-}
-
-Error *control_fail_refused(const PolicyAction *refusal) {
-    char text[REFUSAL_TEXT_SIZE];
-    refusal_text_print(refusal, text);
-    if (refusal->reason == POLICY_REASON_NO_DEVICE) FAIL(NOT_FOUND, "%s", text);
-    FAIL(EXHAUSTED, "%s", text);
-}
-
-/* Called when a tenant's queue looks full. Submits a job without model and memory, which the policy
- * refuses, so that the event log records each refusal. */
-Error *control_check_place(Control *control, TenantId tenant) {
-    PolicyUsage usage = {0};
-    ControlJob *job;
-    TRY(control_tell_tenant(control, tenant));
-    control_apply_events(control);
-    TRY(control_check(control));
-    const ControlTenant *known = id_map_find(&control->jobs.tenants, 0, (uint64_t)tenant);
-    (void)policy_find_usage(control->policy, (uint64_t)tenant, &usage);
-    if (usage.queued_jobs < known->told.queued_jobs) return NULL;
-    TRY(control_job_create(control, &job));
-    job->tenant = tenant;
-    control_step_storing(job, JOB_STORING_EVENT_FORGET);
-    control_post_event(control, (PolicyEvent){.kind = POLICY_EVENT_JOB_SUBMITTED,
-                                    .job = job->number.low,
-                                    .tenant = (uint64_t)tenant,
-                                    .class_ = POLICY_NORMAL,
-                                    .weight = 1,
-                                    .device = POLICY_NO_DEVICE});
-    control_apply_events(control);
-    PolicyAction refusal = job->refusal;
-    control_job_settle(job);
-    TRY(control_check(control));
-    return control_fail_refused(&refusal);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* A job in memory: who it is, and its parts. A part's header says which files write the part. On
+/* A job in memory: its identity and its parts. A part's header says which files write the part. On
  * the control thread, unless the part says otherwise. */
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/parts/job_account.h"

@@ -1,4 +1,6 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/state/control_steps.h"
+
+#include "scheduler/control/state/control_shared.h"
 
 static void check(Control *control, Error *owned_error) {
     if (owned_error) control_fail(control, owned_error);
@@ -26,9 +28,9 @@ void control_step_durable_taken(ControlJob *job, bool has_checkpoint) {
 }
 
 void control_step_presence(Control *control, ControlDevice *device, DevicePresenceEvent event) {
-    (void)pthread_mutex_lock(&control->status_mutex);
+    control_lock(control);
     Error *error = device_presence_step(&device->presence, event);
-    (void)pthread_mutex_unlock(&control->status_mutex);
+    control_unlock(control);
     check(control, error);
 }
 

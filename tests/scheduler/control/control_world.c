@@ -6,7 +6,11 @@
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "base/duration.h"
-#include "scheduler/control/slices/control_aside.h"
+#include "scheduler/control/requests/control_requests.h"
+#include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_steps.h"
+#include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/policy_driver.h"
 
 static const char program[] = "function keep(a: float32[1, 1]) -> (y: float32[1, 1]) exported {\n"
                               "    Ret r0\n"
@@ -74,7 +78,7 @@ static void check_job(ControlWorld *world, const ControlJob *job) {
     const bool open = job_site_is_open(&job->site);
     const uint32_t device = job->site.device;
     world->site_steps[job->site.state]++;
-    assert_true(runs == (world->control->devices.items[device].slice.running == job &&
+    assert_true(runs == (world->control->devices->items[device].slice.running == job &&
                             job->site.state != JOB_SITE_FAILED_ASIDE));
     const WorldEntry *end = world_find(world, &job->hold.slice_ended);
     if (slice) assert_non_null(end);
@@ -89,13 +93,12 @@ static void check_job(ControlWorld *world, const ControlJob *job) {
 static void check_jobs(ControlWorld *world) {
     const Control *control = world->control;
     size_t aside = 0;
-    for (size_t i = 0; i < control->jobs.by_number.capacity; i++) {
-        const ControlJob *job = (const ControlJob *)control->jobs.by_number.slots[i];
-        if (!job) continue;
+    size_t at = 0;
+    for (ControlJob *job; (job = control_jobs_next(control, &at));) {
         check_job(world, job);
         aside += job_site_is_aside(&job->site);
     }
-    assert_int_equal(aside, control->devices.aside_count);
+    assert_int_equal(aside, control->devices->aside_count);
 }
 
 /* A job that has left memory is unknown to the policy: it would keep its bytes of a device for
@@ -103,9 +106,9 @@ static void check_jobs(ControlWorld *world) {
 static void check_policy(const ControlWorld *world) {
     const Control *control = world->control;
     PolicyJobView view;
-    for (uint64_t number = 1; number <= control->jobs.last_number; number++)
-        if (!id_map_find(&control->jobs.by_number, 0, number))
-            assert_false(policy_find_job(control->policy, number, &view));
+    for (uint64_t number = 1; number <= control->jobs->last_number; number++)
+        if (!control_job_get(control, number))
+            assert_false(policy_find_job(control_get_policy(control), number, &view));
 }
 
 static void check(ControlWorld *world) {
@@ -208,12 +211,12 @@ void control_world_ask_for(
 /* A job in memory, mostly; any row now and then. */
 static JobId choose_job(ControlWorld *world, TenantId *out_tenant) {
     const Control *control = world->control;
-    const size_t capacity = control->jobs.by_id.capacity;
+    const size_t capacity = control->jobs->by_id.capacity;
     *out_tenant = 1;
     if (world->row_count == 0) return (JobId){1, 1};
     uint64_t number = 1 + world_random(world, world->row_count);
     for (size_t i = 0, at = capacity ? world_random(world, capacity) : 0; i < capacity; i++) {
-        const IdKey *key = control->jobs.by_id.slots[(at + i) % capacity];
+        const IdKey *key = control->jobs->by_id.slots[(at + i) % capacity];
         if (!key || world_chance(world, 20)) continue;
         number = key->low;
         break;
@@ -237,7 +240,7 @@ void control_world_ask(ControlWorld *world) {
         CONTROL_MIGRATION_COMMIT, CONTROL_MIGRATION_REVERT, CONTROL_MIGRATION_REVERT,
         CONTROL_QUOTAS, CONTROL_PLACE, CONTROL_EXPLAIN};
     TenantId tenant = 1 + (TenantId)world_random(world, WORLD_TENANTS);
-    const size_t jobs = world->control->jobs.by_number.count;
+    const size_t jobs = world->control->jobs->by_number.count;
     if (jobs < WORLD_LIVE_JOBS && (jobs < WORLD_LIVE_JOBS / 2 || world_chance(world, 2))) {
         if (world_chance(world, 10))
             fork_some(world);

@@ -4,7 +4,9 @@
  * and whether it fails is drawn from a seed, so that a failure comes again with its seed and step.
  */
 #include "scheduler/control/drive/control_core.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_request.h"
+#include "scheduler/control/state/control_state.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_support.h"

@@ -85,7 +85,7 @@ static void test_control_core_ends_a_job_that_was_resumed_just_before(void **sta
     control_world_ask_for(&world, CONTROL_CANCEL, 1, (JobId){1, 1});
     step_until(&world, JOB_STATE_CANCELLED);
     for (int i = 0; i < 1000 && control_world_step(&world); i++) continue;
-    assert_int_equal(world.control->jobs.by_number.count, 0);
+    assert_int_equal(world.control->jobs->by_number.count, 0);
     assert_int_equal(world.answered, world.asked);
     control_world_deinit(&world);
 }
@@ -102,7 +102,7 @@ static void test_control_core_cancels_beside_a_commit_without_room(void **state)
     control_world_ask_for(&world, CONTROL_CANCEL, 1, (JobId){1, 1});
     step_until(&world, JOB_STATE_CANCELLED);
     for (int i = 0; i < 1000 && control_world_step(&world); i++) continue;
-    assert_int_equal(world.control->jobs.by_number.count, 0);
+    assert_int_equal(world.control->jobs->by_number.count, 0);
     assert_int_equal(world.answered, world.asked);
     assert_int_equal(world.refused, 1); /* the resume: meanwhile the job is cancelled */
     control_world_deinit(&world);

@@ -1,4 +1,6 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/drive/control_loop.h"
+
+#include "scheduler/control/state/control_state.h"
 
 #include <semaphore.h>
 

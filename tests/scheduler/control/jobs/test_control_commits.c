@@ -1,8 +1,9 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_commits.h"
 
 #include <string.h>
 #include <time.h>
 
+#include "scheduler/control/jobs/control_waiters.h"
 #include "store/jobs/job_checkpoints.h"
 #include "store/accounts/tenants.h"
 #include "tests/scheduler/control_fixtures.h"

@@ -1,4 +1,4 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/jobs/control_waiters.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/requests/control_explain.h"
 #include "tests/scheduler/control_fixtures.h"
 
 static void assert_says(const char *why, const char *words) {

@@ -1,7 +1,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/requests/control_questions.h"
 #include "tests/scheduler/control_fixtures.h"
 
 typedef struct Answer {

@@ -8,8 +8,6 @@
 #include "store/database/store_internal.h"
 #include "tests/scheduler/control_fixtures.h"
 
-enum { DRAINED_ROWS = 60 };
-
 /* The process ends without a word; the next one goes on from the newest checkpoint. */
 static void test_control_recovers_after_its_end(void **state) {
     (void)state;
@@ -35,36 +33,6 @@ static void test_control_recovers_after_its_end(void **state) {
     assert_ok(control_resume(fixture.control, TENANT_DEFAULT, suspended, NULL));
     control_fixture_wait(&fixture, suspended, JOB_STATE_SUCCEEDED, &job);
     control_fixture_check(&fixture, suspended, 60, 2);
-}
-
-static void test_control_drains_with_checkpoints(void **state) {
-    (void)state;
-    ControlFixture OWN_CONTROL(fixture);
-    JobId ids[3];
-    Job job;
-    size_t left;
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, control_fixture_cpu_and_sim);
-    for (int i = 0; i < 3; i++)
-        assert_ok(control_fixture_submit(&fixture, "slow", DRAINED_ROWS, true, NULL, &ids[i]));
-    control_fixture_wait_outputs(&fixture, ids[0], 1);
-    assert_ok(control_drain(fixture.control, (uint64_t)30 * 1000000000, &left));
-    /* one may have ended before, where the cores or the disk are busy */
-    size_t unfinished = 0, written = 0;
-    for (int i = 0; i < 3; i++) {
-        assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, ids[i], &job));
-        unfinished += job.state != JOB_STATE_SUCCEEDED;
-        written += job.state != JOB_STATE_SUCCEEDED && job.checkpoint_last > 0;
-    }
-    assert_int_equal(left, unfinished);
-    assert_true(written > 0);
-    assert_fails(UNREACHABLE, control_fixture_submit(&fixture, "four", 1, false, NULL, &ids[0]));
-    control_fixture_stop(&fixture);
-    control_fixture_start(&fixture, NULL);
-    for (int i = 0; i < 3; i++) {
-        control_fixture_wait(&fixture, ids[i], JOB_STATE_SUCCEEDED, &job);
-        control_fixture_check(&fixture, ids[i], DRAINED_ROWS, 2);
-    }
 }
 
 /* Its jobs wait until somebody says that they are this home's; each is asked for by itself. */
@@ -263,7 +231,6 @@ static void test_control_holds_a_job_that_cannot_go_on_until_it_is_cancelled(voi
 int test_control_recovery(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_recovers_after_its_end),
-        cmocka_unit_test(test_control_drains_with_checkpoints),
         cmocka_unit_test(test_control_holds_the_jobs_of_a_copied_home),
         cmocka_unit_test(test_control_starts_whatever_bit_of_a_job_has_changed),
         cmocka_unit_test(test_control_starts_whatever_number_of_a_job_has_changed),

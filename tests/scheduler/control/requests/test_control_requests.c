@@ -1,4 +1,4 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/requests/control_requests.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/slices/control_decisions.h"
+
+#include "scheduler/control/state/policy_driver.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/state/control_steps.h"
 
 #include "tests/scheduler/control_fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "scheduler/control/state/control_internal.h"
+#include "scheduler/control/state/control_shared.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -77,27 +77,9 @@ static void test_control_failure_answers_everybody(void **state) {
     }
 }
 
-/* A failure while it drains ends the draining. */
-static void test_control_failure_ends_draining(void **state) {
-    (void)state;
-    ControlFixture OWN_CONTROL(fixture);
-    JobId id;
-    size_t left;
-    control_fixture_init(&fixture);
-    control_fixture_start(&fixture, NULL);
-    assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
-    /* the second one may be handled when everybody was told of the first */
-    static Failure first = {{.handle = fail_now}, "first"},
-                   second = {{.handle = fail_now}, "second"};
-    control_post(fixture.control, &first.message);
-    control_post(fixture.control, &second.message);
-    assert_fails_saying(IO, "first", control_drain(fixture.control, UINT64_C(60000000000), &left));
-}
-
-int test_control_failure(void) {
+int test_control_shared(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_failure_answers_everybody),
-        cmocka_unit_test(test_control_failure_ends_draining),
     };
-    return cmocka_run_group_tests_name("control_failure", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("control_shared", tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+#pragma once
+/* What other threads may see of the control thread: the status mutex, and the failure that made the
+ * control thread give up. Every file of the control thread locks the mutex around a field that its
+ * header calls "guarded by the status mutex". */
+#include <pthread.h>
+
+#include "scheduler/control/state/control_state.h"
+
+/* For control_shared.c alone. */
+typedef struct ControlShared {
+    pthread_mutex_t status_mutex;
+    Error *failure; /* the first one; guarded by the status mutex */
+} ControlShared;
+
+void control_shared_init(ControlShared *shared);
+void control_shared_deinit(ControlShared *shared);
+
+/* Locks and unlocks the status mutex. Threads: any. */
+void control_lock(const Control *control);
+void control_unlock(const Control *control);
+
+/* Makes the control thread give up: from here on the policy decides nothing, and every request that
+ * waits or comes is answered with the error. Called on the control thread. */
+void control_fail(Control *control, Error *owned_error);
+/* Posts a message unless the control thread has given up, in which case nobody would handle the
+ * message. Errors: the failure. Threads: any. */
+MUST_CHECK Error *control_post_checked(Control *control, Message *message);

@@ -1,0 +1,34 @@
+#include "scheduler/control/control.h"
+
+#include "tests/scheduler/control_fixtures.h"
+
+/* Suspended in the middle of a run, again and again, it gives what an undisturbed run gives. */
+static void test_control_suspends_and_resumes(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    JobId id;
+    Job job;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, control_fixture_cpu_and_sim);
+    assert_ok(control_fixture_submit(&fixture, "slow", 60, true, NULL, &id));
+    for (int round = 1; round <= 3; round++) {
+        control_fixture_wait_outputs(&fixture, id, round);
+        assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
+        assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
+        assert_int_equal(job.state, JOB_STATE_SUSPENDED);
+        assert_true(job.checkpoint_last >= round);
+        assert_fails(CONFLICT, control_suspend(fixture.control, TENANT_DEFAULT, id));
+        assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, round % 2 ? "sim:0" : "cpu"));
+        assert_fails(CONFLICT, control_resume(fixture.control, TENANT_DEFAULT, id, NULL));
+    }
+    control_fixture_wait(&fixture, id, JOB_STATE_SUCCEEDED, &job);
+    assert_int_equal(job.output_count, 60);
+    control_fixture_check(&fixture, id, 60, 2);
+}
+
+int test_control_moves(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_control_suspends_and_resumes),
+    };
+    return cmocka_run_group_tests_name("control_moves", tests, NULL, NULL);
+}
