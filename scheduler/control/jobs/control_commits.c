@@ -15,7 +15,6 @@
 #include "scheduler/control/state/control_shared.h"
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/device_table.h"
-#include "scheduler/control/state/policy_driver.h"
 
 /* A commit that has no room is tried again after so long, each time twice as long: it packs all its
  * outputs anew. */
@@ -63,8 +62,7 @@ static bool halt(ControlJob *job, const Error *error) {
     error_free(
         text_builder_take(&why, &job->asked.halt_why)); /* without memory it is tried again */
     if (!job->asked.halt_why) return false;
-    control_post_event(job->control,
-        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    control_report(job, POLICY_EVENT_SUSPEND_REQUESTED);
     return true;
 }
 
@@ -117,8 +115,7 @@ static void give_up(ControlJob *job, const StoreCommit *commit) {
     char text[JOB_WHY_SIZE + 64], name[JOB_ID_TEXT_SIZE];
     const Control *control = job->control;
     if (job->asked.goal.state != JOB_GOAL_BROKEN && job->known)
-        control_post_event(job->control,
-            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+        control_report(job, POLICY_EVENT_CANCEL_REQUESTED);
     control_step_goal(job, JOB_GOAL_EVENT_GIVE_UP);
     control_outputs_deinit(&job->pending.outputs);
     control_job_drop_snapshot(job);
@@ -195,9 +192,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
         control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
         control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
         control_count(control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint_bytes);
-        if (job->known)
-            control_post_event(
-                control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
+        control_report_known(job, POLICY_EVENT_CHECKPOINTED);
         control_answer_checkpoint(job);
     }
     if (commit->moving) {
@@ -234,9 +229,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
 static void unblock(ControlJob *job) {
     if (!job->slice.blocked || control_job_has_many_outputs(job)) return;
     job->slice.blocked = false;
-    if (job->known)
-        control_post_event(
-            job->control, (PolicyEvent){.kind = POLICY_EVENT_UNBLOCKED, .job = job->number.low});
+    control_report_known(job, POLICY_EVENT_UNBLOCKED);
 }
 
 static void handle_done(Control *control, StoreCommit *commit) {

@@ -6,12 +6,12 @@
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/requests/control_recovery.h"
 #include "scheduler/control/slices/control_decisions.h"
 #include "scheduler/control/state/control_job.h"
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/control_tenants.h"
-#include "scheduler/control/state/policy_driver.h"
 
 static JobState state_back(bool suspended) {
     return suspended ? JOB_STATE_SUSPENDED : JOB_STATE_QUEUED;
@@ -52,8 +52,7 @@ static Error *stop(ControlJob *job, ControlRequest *request) {
     if (suspended)
         want_held(job);
     else
-        control_post_event(job->control,
-            (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+        control_report(job, POLICY_EVENT_SUSPEND_REQUESTED);
     return NULL;
 }
 
@@ -66,8 +65,7 @@ static Error *give(ControlJob *job, ControlRequest *request) {
     control_step_goal(job, JOB_GOAL_EVENT_TRANSFER);
     set_why(job, request->why);
     if (job->known)
-        control_post_event(job->control,
-            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+        control_report(job, POLICY_EVENT_CANCEL_REQUESTED);
     else
         control_leave(job);
     return NULL;

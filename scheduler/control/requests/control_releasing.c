@@ -4,10 +4,10 @@
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_waiters.h"
+#include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/requests/control_recovery.h"
 #include "scheduler/control/state/control_job.h"
 #include "scheduler/control/state/control_steps.h"
-#include "scheduler/control/state/policy_driver.h"
 
 static Error *hold(ControlJob *job, ControlRequest *request) {
     bool suspended =
@@ -32,8 +32,7 @@ static Error *release(ControlJob *job, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_RELEASE);
     if (job->known)
-        control_post_event(job->control,
-            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+        control_report(job, POLICY_EVENT_CANCEL_REQUESTED);
     else
         control_want_state(job, JOB_STATE_RELEASED, NULL);
     return NULL;

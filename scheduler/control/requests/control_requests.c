@@ -26,15 +26,12 @@
 #include "scheduler/control/state/control_state.h"
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/control_tenants.h"
-#include "scheduler/control/state/policy_driver.h"
 #include "scheduler/node/submission.h"
 
 /* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
 static void take_off(ControlJob *job) {
     control_step_storing(job, JOB_STORING_EVENT_ROW_REFUSED);
-    if (job->known)
-        control_post_event(job->control,
-            (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+    control_report_known(job, POLICY_EVENT_CANCEL_REQUESTED);
 }
 
 static void handle_birth(Control *control, StoreBirth *birth) {
@@ -170,8 +167,7 @@ static Error *suspend(Control *control, ControlRequest *request) {
         return fail_state("suspend", job_state_info(job->pending.stored)->name);
     if (job_storing_is_stalled(&job->pending.storing)) return try_to_store(job, request);
     TRY(control_wait_for(job, request));
-    control_post_event(
-        control, (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    control_report(job, POLICY_EVENT_SUSPEND_REQUESTED);
     if (!job->asked.suspend_asked_ns) job->asked.suspend_asked_ns = control_now_ns(control);
     return NULL;
 }
@@ -205,8 +201,7 @@ static Error *cancel(Control *control, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_CANCEL);
     if (job->known) {
-        control_post_event(
-            control, (PolicyEvent){.kind = POLICY_EVENT_CANCEL_REQUESTED, .job = job->number.low});
+        control_report(job, POLICY_EVENT_CANCEL_REQUESTED);
         control_give_up_move(job);
     }
     control_discard_slice(job);

@@ -4,6 +4,7 @@
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_status.h"
+#include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/slices/control_aside.h"
 #include "scheduler/control/slices/control_moves.h"
 #include "scheduler/control/slices/device_slice.h"
@@ -12,7 +13,6 @@
 #include "scheduler/control/state/control_state.h"
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/device_table.h"
-#include "scheduler/control/state/policy_driver.h"
 
 void control_fail_job(ControlJob *job, Error *owned_error) {
     control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
@@ -37,8 +37,7 @@ uint64_t control_suspend_due_ns(const ControlJob *job) {
 /* As `run --suspend-after` asked for when it submitted the job. */
 void control_suspend_due(ControlJob *job) {
     job->asked.suspend_due_ns = JOB_SUSPEND_PASSED;
-    control_post_event(job->control,
-        (PolicyEvent){.kind = POLICY_EVENT_SUSPEND_REQUESTED, .job = job->number.low});
+    control_report(job, POLICY_EVENT_SUSPEND_REQUESTED);
 }
 
 /* Between the worker's two looks at the clock: the way to this thread and back, and its decision.

@@ -7,6 +7,7 @@
 #include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/jobs/control_tellings.h"
+#include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/slices/control_arrival.h"
 #include "scheduler/control/slices/control_aside.h"
 #include "scheduler/control/slices/control_moves.h"
@@ -16,7 +17,6 @@
 #include "scheduler/control/state/control_orders.h"
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/device_table.h"
-#include "scheduler/control/state/policy_driver.h"
 
 static void begin_slice(ControlJob *job) {
     Control *control = job->control;
@@ -137,8 +137,7 @@ void control_open_stored(ControlJob *job, bool stored) {
     const bool waits = job->site.state == JOB_SITE_AWAITING_ROW ||
                        job->site.state == JOB_SITE_AWAITING_ROW_RECALLED;
     if (stored && job_durable_has_checkpoint(&job->pending.durable) && job->known)
-        control_post_event(
-            job->control, (PolicyEvent){.kind = POLICY_EVENT_CHECKPOINTED, .job = job->number.low});
+        control_report(job, POLICY_EVENT_CHECKPOINTED);
     if (!waits) return;
     control_step_site(job, stored ? JOB_SITE_EVENT_ROW_STORED : JOB_SITE_EVENT_ROW_REFUSED);
     if (stored)
