@@ -149,7 +149,7 @@ typedef struct StoreCommit {
     JobId id;
     ControlOutputs outputs;
     bool has_snapshot;
-    uint32_t snapshot_device;
+    uint32_t snapshot_device; /* whose memory the snapshot refers to; no device: host memory */
     JobTelling *tellings;
     bool moving; /* the snapshot is of where the job left its device */
     JobSnapshot snapshot;

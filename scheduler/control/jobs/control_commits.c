@@ -29,6 +29,13 @@ static void commit_free(StoreCommit *commit) {
     memory_free(commit);
 }
 
+/* The device whose memory the commit's snapshot refers to; NULL: none. */
+static ControlDevice *find_device(Control *control, const StoreCommit *commit) {
+    const bool on_device =
+        commit->has_snapshot && commit->snapshot_device < control->devices->count;
+    return on_device ? &control->devices->items[commit->snapshot_device] : NULL;
+}
+
 /* What could not be stored is kept, in front of what came since. */
 static void take_back(ControlJob *job, StoreCommit *commit) {
     ControlOutputs newer = job->pending.outputs;
@@ -140,15 +147,13 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         control_fail(control, fatal);
         return;
     }
-    if (commit->has_snapshot && error_code(commit->error) == ERROR_DEVICE_LOST) {
+    if (find_device(control, commit) && error_code(commit->error) == ERROR_DEVICE_LOST) {
         job_snapshot_deinit(&commit->snapshot); /* the rest is here */
         commit->has_snapshot = false;
         job->pending.checkpoint_wanted = true; /* whoever waits for it gets the next one */
         take_back(job, commit);
-        if (commit->moving && job_site_is_on(&job->site, commit->snapshot_device))
-            control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED); /* the loss tells the policy */
-        else if (commit->moving)
-            control_fail_move(job);
+        /* the policy learns of the move with the device */
+        if (commit->moving) control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
         control_lose_device(control, commit->snapshot_device);
         return;
     }
@@ -235,7 +240,8 @@ static void unblock(ControlJob *job) {
 static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
     control_end_order(control);
-    if (commit->has_snapshot) control->devices->items[commit->snapshot_device].in_flight--;
+    ControlDevice *device = find_device(control, commit);
+    if (device) device->in_flight--;
     job->pending.under_way = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
@@ -277,8 +283,8 @@ static bool has_work(const ControlJob *job) {
 /* The store could not even take the order. */
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
     control_end_order(control);
-    if (owned_commit->has_snapshot)
-        control->devices->items[owned_commit->snapshot_device].in_flight--;
+    ControlDevice *device = find_device(control, owned_commit);
+    if (device) device->in_flight--;
     control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
@@ -313,7 +319,8 @@ void control_commit(ControlJob *job) {
     commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
     job->pending.snapshot_on = 0;
     job->pending.snapshot = (JobSnapshot){0};
-    if (commit->has_snapshot) control->devices->items[commit->snapshot_device].in_flight++;
+    ControlDevice *device = find_device(control, commit);
+    if (device) device->in_flight++;
     if (moving) control_tell_moved_out(job, "to disk");
     commit->tellings = TAKE(job->pending.tellings);
     commit->state = job->pending.next.state;

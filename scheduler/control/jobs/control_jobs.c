@@ -107,14 +107,15 @@ void control_job_count_out(ControlJob *job) {
 Error *control_job_take_snapshot(ControlJob *job) {
     const uint32_t index = job->site.device;
     const ControlDevice *device = &job->control->devices->items[index];
+    const bool on_device = job_site_is_on(&job->site, index);
     if (job_goal_info(&job->asked.goal)->discards_slice)
         FAIL(CONFLICT, "the job is to end: outputs that it made may be dropped already");
     control_job_drop_snapshot(job);
-    if (job_site_is_on(&job->site, index) && device_presence_is_lost(&device->presence))
+    if (on_device && device_presence_is_lost(&device->presence))
         FAIL(DEVICE_LOST, "%s is lost", device->facts.name);
     const ControlExecutorPort *executor = &job->control->ports.executor;
     TRY(executor->take_snapshot(executor->self, &job->hold, &job->pending.snapshot));
-    job->pending.snapshot_on = 1 + index;
+    job->pending.snapshot_on = on_device ? 1 + index : JOB_SNAPSHOT_IN_HOST;
     return NULL;
 }
 

@@ -35,8 +35,8 @@ static Error *write_commit(ControlWorld *world, StoreCommit *commit) {
     const bool frees = commit->state != JOB_STATE_NONE && commit->state != JOB_STATE_QUEUED &&
                        commit->outputs.count == 0 && !commit->has_snapshot;
     assert_non_null(row);
-    if (commit->has_snapshot && world->devices[commit->snapshot_device].lost &&
-        world_chance(world, 2))
+    if (commit->has_snapshot && commit->snapshot_device < WORLD_DEVICES &&
+        world->devices[commit->snapshot_device].lost && world_chance(world, 2))
         FAIL(DEVICE_LOST, "the device is lost");
     if (world->full && !frees) FAIL(EXHAUSTED, "the disk is full");
     if (!world->calm && world_chance(world, 5000)) FAIL(CORRUPT, "the row is damaged");

@@ -1,5 +1,6 @@
 #include "scheduler/control/jobs/control_jobs.h"
 
+#include "scheduler/control/state/control_devices.h"
 #include "tests/scheduler/control/control_world.h"
 
 /* Each job is met once on a walk, and found by its number, and by its id within its tenant. */
@@ -42,10 +43,39 @@ static void test_control_jobs_leave_memory_when_they_end(void **state) {
     control_world_deinit(&world);
 }
 
+/* A job in host memory has no part in the loss of the device that it was on. */
+static void test_control_jobs_in_host_memory_have_snapshots_on_no_device(void **state) {
+    (void)state;
+    static ControlWorld world;
+    control_world_init(&world, 1);
+    world.calm = true;
+    control_world_ask_for(&world, CONTROL_SUBMIT, 1, (JobId){0});
+    ControlJob *job = NULL;
+    for (int i = 0; i < 1000 && (!job || job->site.state != JOB_SITE_RUNNING); i++) {
+        size_t at = 0;
+        assert_true(control_world_step(&world));
+        job = control_jobs_next(world.control, &at);
+    }
+    WorldRun *run = (WorldRun *)(void *)job->hold.run;
+    run->has_slice = false;
+    job->site.state = JOB_SITE_RESTING;
+    assert_ok(control_job_take_snapshot(job));
+    assert_int_equal(job->pending.snapshot_on, 1 + job->site.device);
+    job->site.state = JOB_SITE_IN_HOST;
+    control_lose_device(world.control, job->site.device);
+    assert_ok(control_job_take_snapshot(job));
+    assert_int_equal(job->pending.snapshot_on, JOB_SNAPSHOT_IN_HOST);
+    control_job_drop_snapshot(job);
+    run->has_slice = true;
+    job->site.state = JOB_SITE_RUNNING;
+    control_world_deinit(&world);
+}
+
 int test_control_jobs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_jobs_are_walked_over_and_found),
         cmocka_unit_test(test_control_jobs_leave_memory_when_they_end),
+        cmocka_unit_test(test_control_jobs_in_host_memory_have_snapshots_on_no_device),
     };
     return cmocka_run_group_tests_name("control_jobs", tests, NULL, NULL);
 }
