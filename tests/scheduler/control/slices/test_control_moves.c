@@ -1,5 +1,6 @@
-#include "scheduler/control/control.h"
+#include "scheduler/control/slices/control_moves.h"
 
+#include "tests/scheduler/control/control_world.h"
 #include "tests/scheduler/control_fixtures.h"
 
 /* Suspended in the middle of a run, again and again, it gives what an undisturbed run gives. */
@@ -26,9 +27,25 @@ static void test_control_suspends_and_resumes(void **state) {
     control_fixture_check(&fixture, id, 60, 2);
 }
 
+/* A grant is taken back before the job began, while something of the job is being stored: until
+ * that is stored, the job belongs to the device of the grant, whose loss waits for it. */
+static void test_control_moves_take_a_grant_back_on_its_device(void **state) {
+    (void)state;
+    static ControlWorld world;
+    ControlJob *job;
+    control_world_init(&world, 1);
+    assert_ok(control_job_create(world.control, &job));
+    assert_int_equal(job->site.device, 0);
+    control_move_out(job, 1, POLICY_PLACE_DISK);
+    assert_int_equal(job->site.state, JOB_SITE_UNPLACING);
+    assert_true(job_site_is_on(&job->site, 1));
+    control_world_deinit(&world);
+}
+
 int test_control_moves(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_suspends_and_resumes),
+        cmocka_unit_test(test_control_moves_take_a_grant_back_on_its_device),
     };
     return cmocka_run_group_tests_name("control_moves", tests, NULL, NULL);
 }
