@@ -51,6 +51,9 @@ typedef struct ControlOptions {
     uint64_t reopen_pause_ns, loss_window_ns;
     Metrics *metrics;        /* NULL: nobody counts */
     EventRecorder *recorder; /* NULL: nobody writes down what the policy is told */
+    /* For tests: every job is checked behind each turn, as job_check.h says, and the control thread
+     * gives up at a combination of states that must not occur. */
+    bool checks_jobs;
 } ControlOptions;
 
 /* Opens the devices, takes up the jobs that the store holds, and begins.

@@ -111,7 +111,8 @@ void control_fixture_init(ControlFixture *fixture) {
 }
 
 void control_fixture_start(ControlFixture *fixture, const char *const *devices) {
-    ControlOptions options = {.store = fixture->store,
+    ControlOptions options = {.checks_jobs = true,
+        .store = fixture->store,
         .catalog = fixture->catalog,
         .settings = fixture->settings,
         .quantum_ns = fixture->quantum_ns ? fixture->quantum_ns : 1000000,

@@ -19,6 +19,7 @@
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/control_tenants.h"
 #include "scheduler/control/state/device_table.h"
+#include "scheduler/control/state/job_check.h"
 #include "scheduler/control/state/job_models.h"
 #include "scheduler/control/state/policy_driver.h"
 
@@ -45,6 +46,14 @@ static void handle_time(Control *control) {
     control_post_clock(control, now_ns);
 }
 
+static void check_jobs(Control *control) {
+    size_t at = 0;
+    for (ControlJob *job; (job = control_jobs_next(control, &at));) {
+        Error *error = control_job_check(job);
+        if (error) control_fail(control, error);
+    }
+}
+
 void control_core_turn(Control *control) {
     handle_time(control);
     control_apply_events(control);
@@ -52,6 +61,7 @@ void control_core_turn(Control *control) {
     control_apply_events(control);
     control_note_idle_devices(control);
     control_go_on_draining(control);
+    if (control->options.checks_jobs) check_jobs(control);
 }
 
 bool control_core_take_hurry(Control *control) {

@@ -294,6 +294,7 @@ void control_world_init(ControlWorld *world, uint64_t seed) {
             .devices = {"east", "west"},
             .reopen_pause_ns = 50000000,
             .loss_window_ns = 200000000,
+            .checks_jobs = true,
             .listener = world}};
     executor_fixture_init(&world->program, program, "cpu");
     assert_ok(memory_alloc(WORLD_ROWS_MAX, sizeof(WorldRow), &memory));
