@@ -43,23 +43,30 @@ static uint64_t count_victims(
     return sum;
 }
 
-Error *eviction_make_room(Policy *policy, Device *device, const Job *job, uint64_t bytes,
-    const Replica *keep, RoomRight right, Room *out_room) {
-    uint64_t free_bytes = device->memory_bytes - device->used_bytes;
-    *out_room = ROOM_NOW;
-    if (bytes <= free_bytes) return NULL;
-    *out_room = ROOM_COMING;
-    uint64_t missing = bytes - free_bytes;
-    if (missing <= device->leaving_bytes) return NULL;
-    missing -= device->leaving_bytes;
+/* The bytes that the device lacks for so many more, when all that leaves it has left. */
+static uint64_t missing_bytes(const Device *device, uint64_t bytes) {
+    const uint64_t free_bytes = device->memory_bytes - device->used_bytes + device->leaving_bytes;
+    return bytes > free_bytes ? bytes - free_bytes : 0;
+}
+
+bool eviction_finds_room(const Policy *policy, const Device *device, const Job *job, uint64_t bytes,
+    const Replica *keep, RoomRight right) {
+    const uint64_t missing = missing_bytes(device, bytes);
     uint64_t idle = device->idle_bytes;
     bool kept = keep && !keep->user_count && keep->state == REPLICA_RESIDENT;
     if (kept) idle -= keep->bytes;
-    if (missing > idle &&
-        count_victims(policy, device, job, right, missing - idle) < missing - idle) {
+    return missing <= idle ||
+           count_victims(policy, device, job, right, missing - idle) >= missing - idle;
+}
+
+Error *eviction_make_room(Policy *policy, Device *device, const Job *job, uint64_t bytes,
+    const Replica *keep, RoomRight right, Room *out_room) {
+    uint64_t missing = missing_bytes(device, bytes);
+    if (!eviction_finds_room(policy, device, job, bytes, keep, right)) {
         *out_room = ROOM_NONE;
         return NULL;
     }
+    *out_room = bytes <= device->memory_bytes - device->used_bytes ? ROOM_NOW : ROOM_COMING;
     Replica *next;
     for (Replica *replica = device->idle_replicas; replica && missing; replica = next) {
         next = replica->next;

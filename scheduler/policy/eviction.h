@@ -20,6 +20,9 @@ typedef enum RoomRight {
     ROOM_OWED,       /* from any execution of another class: a floor is to be paid */
 } RoomRight;
 
+/* Whether eviction_make_room would find room, free or coming. Asks nothing to leave. */
+bool eviction_finds_room(const Policy *policy, const Device *device, const Job *job, uint64_t bytes,
+    const Replica *keep, RoomRight right);
 /* Makes room for so many more bytes on the device. keep: weights that must stay. */
 MUST_CHECK Error *eviction_make_room(Policy *policy, Device *device, const Job *job, uint64_t bytes,
     const Replica *keep, RoomRight right, Room *out_room);

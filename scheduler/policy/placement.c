@@ -237,6 +237,18 @@ Error *placement_offer_seat(Policy *policy, Seat *seat) {
     return NULL;
 }
 
+/* Whether try_place would place the job once it has left the device where it is. If it would not,
+ * the job would go back, and be taken again, without end. */
+static bool can_take(const Policy *policy, const Device *device, const Job *job) {
+    const Replica *replica = replica_find(policy, job->model, device);
+    if (device->entering[job->account->class_] || is_room_awaited(device, job) ||
+        !quota_lets_move(policy, job, device))
+        return false;
+    return (replica && replica->state == REPLICA_EVICTING) ||
+           eviction_finds_room(policy, device, job, job->bytes + (replica ? 0 : job->model->bytes),
+               replica, ROOM_FAR_BEFORE);
+}
+
 Error *placement_steal(Policy *policy, Device *device) {
     Device *crowded = device_index_crowded(policy);
     if (!crowded || crowded == device || device->lost) return NULL;
@@ -245,7 +257,8 @@ Error *placement_steal(Policy *policy, Device *device) {
         if (!seat) continue;
         Job *job = fair_share_first_job(seat);
         bool fits = job->bytes + job->model->bytes <= device->memory_bytes;
-        if (!fits || job->demanded || job->move_failed) return NULL;
+        if (!fits || job->demanded || job->move_failed || !can_take(policy, device, job))
+            return NULL;
         policy_decide_later(policy, crowded);
         return eviction_move_out(policy, job, false);
     }

@@ -5,7 +5,8 @@
  * A job that comes into the pool is offered to an idle device that has its weights, then to the
  * fastest idle one, then (if the job is of a higher class) to one that runs a lower class. If there
  * is none the job stays in the pool, and a device that ends a slice takes the first job by turn. A
- * device with nothing to run takes an execution from the device where most wait. */
+ * device with nothing to run takes an execution from the device where most wait, if the taking
+ * device has room for the execution. */
 #include "scheduler/policy/policy_internal.h"
 
 /* Looks for a device that should consider the job, which waits in the pool or before its demanded

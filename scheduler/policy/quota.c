@@ -160,6 +160,13 @@ bool quota_has_device_bytes(const Tenant *tenant, uint64_t bytes) {
            sum <= tenant->limits[POLICY_QUOTA_DEVICE_BYTES];
 }
 
+bool quota_lets_move(const Policy *policy, const Job *job, const Device *device) {
+    const bool last = find_use(policy, job, job->device)->count == 1;
+    const uint64_t freed = job->bytes + (last ? job->model->bytes : 0);
+    const uint64_t charge = quota_device_charge(policy, job, device);
+    return charge <= freed || quota_has_device_bytes(job->account->tenant, charge - freed);
+}
+
 Error *quota_charge_device(Policy *policy, Job *job, Device *device) {
     Tenant *tenant = job->account->tenant;
     Use *use = find_use(policy, job, device);

@@ -38,6 +38,8 @@ void quota_end_slice(Policy *policy, Tenant *tenant, uint64_t budget_ns, uint64_
 uint64_t quota_device_charge(const Policy *policy, const Job *job, const Device *device);
 /* Whether so many more bytes on devices are within the quota. */
 bool quota_has_device_bytes(const Tenant *tenant, uint64_t bytes);
+/* Whether the quota lets a job that has a device leave it for this one. */
+bool quota_lets_move(const Policy *policy, const Job *job, const Device *device);
 MUST_CHECK Error *quota_charge_device(Policy *policy, Job *job, Device *device);
 void quota_uncharge_device(Policy *policy, Job *job, Device *device);
 /* Count a job's changes of state. A job counts as queued from when it is accepted, resumed or

@@ -52,6 +52,40 @@ static void test_an_idle_device_takes_from_the_crowded_one(void **state) {
     assert_int_equal(policy_running(&f, 1), job);
 }
 
+/* The job would go back at once, for want of room, to be taken again, without end. */
+static void test_an_idle_device_takes_nothing_that_it_has_no_room_for(void **state) {
+    (void)state;
+    OWN_FIXTURE(f);
+    policy_fixture_init(&f);
+    for (uint64_t i = 0; i < 2; i++) policy_add_device(&f, i, 100 * MIB);
+    const uint64_t devices[] = {0, 1, POLICY_NO_DEVICE, POLICY_NO_DEVICE};
+    const uint64_t mib[] = {80, 60, 30, 90};
+    PolicyEvent jobs[4];
+    for (uint64_t i = 0; i < 4; i++) {
+        jobs[i] = policy_light_job(i + 1, 0);
+        jobs[i].device = devices[i];
+        jobs[i].bytes = mib[i] * MIB;
+    }
+    jobs[2].model = 9; /* which has to be brought in, and so is while the device is busy */
+    policy_submit(&f, jobs[0]);
+    policy_end_slice(&f, 1, 0, MS, POLICY_OUTCOME_BLOCKED);
+    policy_submit(&f, jobs[1]);
+    policy_submit(&f, jobs[2]);
+    policy_end_slice(&f, 2, 1, 0, POLICY_OUTCOME_SLICE_ENDED);
+    assert_int_equal(policy_running(&f, 1), 2);
+    assert_int_equal(policy_state(&f, 3), POLICY_JOB_READY);
+    policy_submit(&f, jobs[3]); /* the idle device looks for something to run */
+    assert_null(policy_action(&f, POLICY_ACTION_MOVE_OUT));
+    assert_int_equal(policy_state(&f, 3), POLICY_JOB_READY);
+    policy_about_job(&f, POLICY_EVENT_UNBLOCKED, 1);
+    policy_end_slice(&f, 1, 0, MS, POLICY_OUTCOME_FINISHED);
+    assert_int_equal(policy_running(&f, 0), 4);
+    policy_end_slice(&f, 4, 0, MS, POLICY_OUTCOME_FINISHED);
+    policy_expect(&f, POLICY_ACTION_MOVE_OUT, 3); /* there is room now */
+    policy_moved(&f, POLICY_EVENT_MOVED_OUT, 3, true);
+    assert_int_equal(policy_running(&f, 0), 3);
+}
+
 static void test_a_load_that_fails_again_and_again_fails_the_job(void **state) {
     (void)state;
     OWN_FIXTURE(f);
@@ -98,6 +132,7 @@ int test_placement(void) {
         cmocka_unit_test(test_weights_are_loaded_once_for_many),
         cmocka_unit_test(test_an_idle_device_takes_from_the_crowded_one),
         cmocka_unit_test(test_who_leaves_for_a_job_does_not_come_back_before_it),
+        cmocka_unit_test(test_an_idle_device_takes_nothing_that_it_has_no_room_for),
         cmocka_unit_test(test_a_load_that_fails_again_and_again_fails_the_job),
     };
     return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
