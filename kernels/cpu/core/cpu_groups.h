@@ -1,7 +1,7 @@
 #pragma once
 /* The outputs of a reduction in chunks of neighbours, for kernels that read their elements more
  * than once. The order of an output's elements depends on the shape alone. Called by
- * cpu_log_sum_exp.c and cpu_mean_variance.c, on the threads of a launch. Pure: no state. */
+ * cpu_group_plan.c and the kernels that it runs, on the threads of a launch. Pure: no state. */
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/tensor/reduce_groups.h"
 
