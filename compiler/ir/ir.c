@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_internal.h"
+#include "vm/objects/string_object.h"
 
 enum { WARNING_SIZE = 1024 };
 
@@ -298,6 +299,20 @@ Error *ir_constant_bool(IrModule *module, bool value, IrVariable **out) {
 Error *ir_constant_float(IrModule *module, double value, IrVariable **out) {
     IrType type = ir_type_scalar(IR_TYPE_FLOAT);
     return constant_create(module, &type, value_float(value), out);
+}
+
+bool ir_constant_equal(const Value *a, const Value *b) {
+    if (a->tag != b->tag || a->kind != b->kind) return false;
+    if (value_is(a, OBJECT_STRING))
+        return a->string->size == b->string->size &&
+               memcmp(a->string->text, b->string->text, a->string->size) == 0;
+    if (a->tag == VALUE_BOOL) return a->boolean == b->boolean;
+    if (!value_is(a, OBJECT_TENSOR)) return memcmp(&a->integer, &b->integer, 8) == 0;
+    const Tensor *left = a->tensor, *right = b->tensor;
+    if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) return false;
+    const size_t bytes = (size_t)tensor_bytes(left);
+    if (bytes != tensor_bytes(right)) return false;
+    return bytes == 0 || memcmp(tensor_data(left), tensor_data(right), bytes) == 0;
 }
 
 Tensor *ir_variable_tensor(const IrVariable *variable) {

@@ -280,6 +280,9 @@ MUST_CHECK Error *ir_constant_tensor(IrModule *module, Tensor *tensor, IrVariabl
 MUST_CHECK Error *ir_constant_int(IrModule *module, int64_t value, IrVariable **out);
 MUST_CHECK Error *ir_constant_bool(IrModule *module, bool value, IrVariable **out);
 MUST_CHECK Error *ir_constant_float(IrModule *module, double value, IrVariable **out);
+/* Whether two constants are the same, strings by content and numbers by bits: different NaNs and
+ * signed zeros stay apart. */
+bool ir_constant_equal(const Value *a, const Value *b);
 /* Returns the tensor of a constant, or NULL. The variable owns it. */
 Tensor *ir_variable_tensor(const IrVariable *variable);
 IrFunction *ir_variable_function(const IrVariable *variable); /* NULL for constants */

@@ -68,27 +68,12 @@ static uint64_t value_hash(const Value *value) {
     return hash | 1;
 }
 
-static bool value_equal(const Value *a, const Value *b) {
-    if (a->tag != b->tag || a->kind != b->kind) return false;
-    if (value_is(a, OBJECT_STRING))
-        return a->string->size == b->string->size &&
-               memcmp(a->string->text, b->string->text, a->string->size) == 0;
-    if (a->tag == VALUE_BOOL) return a->boolean == b->boolean;
-    /* by bits, so that different NaNs and signed zeros are not merged */
-    if (!value_is(a, OBJECT_TENSOR)) return memcmp(&a->integer, &b->integer, 8) == 0;
-    const Tensor *left = a->tensor, *right = b->tensor;
-    if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) return false;
-    size_t bytes = (size_t)tensor_bytes(left);
-    if (bytes != tensor_bytes(right)) return false;
-    return bytes == 0 || memcmp(tensor_data(left), tensor_data(right), bytes) == 0;
-}
-
 static bool entry_equal(const Entry *a, const Entry *b) {
     if (a->hash != b->hash || a->is_primitive != b->is_primitive) return false;
     if (a->is_primitive)
         return a->operator_info == b->operator_info &&
                attributes_equal(a->attributes, b->attributes);
-    return a->slot == b->slot && value_equal(&a->value, &b->value);
+    return a->slot == b->slot && ir_constant_equal(&a->value, &b->value);
 }
 
 /* Returns the equal entry, or the empty place for a new one. */

@@ -8,6 +8,7 @@
  * is made anew behind itself, from its operands' other form. A value that is read in both forms is
  * transposed once, at its maker. */
 #include "base/allocator.h"
+#include "compiler/ir/ir_permutation.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/channels_last.h"
 
@@ -53,18 +54,6 @@ static Error *transpose(
     return NULL;
 }
 
-static bool permutes(const IrBinding *binding, const int64_t *order) {
-    if (!binding || binding->kind != IR_OPERATOR ||
-        binding->operator_info->id != OPERATOR_TRANSPOSE)
-        return false;
-    uint32_t count;
-    const int64_t *given = attributes_ints(binding->attributes, "perm", &count);
-    if (!given || count != IMAGE_RANK) return false;
-    for (uint32_t i = 0; i < IMAGE_RANK; i++)
-        if (given[i] != order[i]) return false;
-    return true;
-}
-
 /* A constant of float32 in the other form. */
 static Error *transpose_constant(IrModule *module, const IrVariable *constant, IrVariable **out) {
     const Tensor *first = ir_variable_tensor(constant);
@@ -86,7 +75,7 @@ Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **
         IrType type = channels_last_type(&variable->type);
         if (variable->constant)
             TRY(transpose_constant(pass->module, variable, &forms->last));
-        else if (permutes(variable->binding, to_first))
+        else if (ir_permutes(variable->binding, to_first, IMAGE_RANK))
             forms->last = variable->binding->operands[0];
         else
             TRY(transpose(variable, to_last, &type, &forms->last));
@@ -114,7 +103,8 @@ static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
 
 /* Replaces a transpose of the image to this form by the image in this form. */
 static bool read_last(const ChannelsLast *pass, IrBinding *binding) {
-    if (!permutes(binding, to_last) || !channels_last_expects(pass, binding->operands[0]))
+    if (!ir_permutes(binding, to_last, IMAGE_RANK) ||
+        !channels_last_expects(pass, binding->operands[0]))
         return false;
     binding->results[0]->replacement = channels_last_find(pass, binding->operands[0]);
     return true;

@@ -1,5 +1,6 @@
 /* Reshape, Transpose, Reshape that exchange groups of channels with the channels inside them become
  * the same exchange on [N, H, W, C]. */
+#include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/constants.h"
 
@@ -11,15 +12,7 @@ static IrBinding *made_by(const IrVariable *variable, OperatorId id) {
     return binding;
 }
 
-static bool swaps_groups(const IrBinding *transpose) {
-    static const int64_t order[RANK] = {0, 2, 1, 3, 4};
-    uint32_t count;
-    const int64_t *given = attributes_ints(transpose->attributes, "perm", &count);
-    if (!given || count != RANK) return false;
-    for (uint32_t i = 0; i < RANK; i++)
-        if (given[i] != order[i]) return false;
-    return true;
-}
+static const int64_t groups_swapped[RANK] = {0, 2, 1, 3, 4};
 
 static bool same(int64_t a, int64_t b) { return a == b && a != IR_DIM_UNKNOWN; }
 
@@ -34,7 +27,7 @@ static bool has_groups(const IrType *cut, const IrType *image) {
 
 static const IrVariable *cut_of(const IrBinding *binding) {
     const IrBinding *transpose = made_by(binding->operands[0], OPERATOR_TRANSPOSE);
-    if (!transpose || !swaps_groups(transpose)) return NULL;
+    if (!ir_permutes(transpose, groups_swapped, RANK)) return NULL;
     const IrVariable *cut = transpose->operands[0];
     return made_by(cut, OPERATOR_RESHAPE) ? cut : NULL;
 }

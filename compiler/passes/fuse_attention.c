@@ -4,6 +4,7 @@
  * the pass append can see a loop that makes them longer. */
 #include <math.h>
 
+#include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
@@ -13,16 +14,6 @@ typedef struct Scores {
     double scale;
     bool transposed_key;
 } Scores;
-
-/* True when perm exchanges the last two dimensions and keeps the others. */
-static bool swaps_last(const IrBinding *transpose) {
-    uint32_t count;
-    const int64_t *permutation = attributes_ints(transpose->attributes, "perm", &count);
-    if (!permutation || count < 2) return false;
-    for (uint32_t i = 0; i + 2 < count; i++)
-        if (permutation[i] != i) return false;
-    return permutation[count - 1] == count - 2 && permutation[count - 2] == count - 1;
-}
 
 static bool is_last_axis(const IrBinding *softmax) {
     int64_t axis = attributes_int(softmax->attributes, "axis");
@@ -56,7 +47,7 @@ static bool match_product(
     scores->query = fusion_operand(product, 0);
     scores->key = fusion_operand(product, 1);
     const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
-    scores->transposed_key = !(transpose && swaps_last(transpose));
+    scores->transposed_key = !(transpose && ir_swaps_last(transpose));
     if (!scores->transposed_key) scores->key = fusion_operand(transpose, 0);
     return dtype_scalar_holds(value->type.dtype, scores->scale);
 }

@@ -1,5 +1,6 @@
 /* Fuses operators behind a convolution or a product into it: bias, residual, activation. A
  * transposed operand is fused into a product. */
+#include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
@@ -175,13 +176,7 @@ static Error *at_matmul(Fusion *fusion, IrBinding *product) {
     bool changed = false;
     for (uint32_t i = 0; i < 2; i++) {
         const IrBinding *transpose = fusion_maker(product, epilogue.inputs[i], OPERATOR_TRANSPOSE);
-        if (!transpose) continue;
-        uint32_t count;
-        const int64_t *permutation = attributes_ints(transpose->attributes, "perm", &count);
-        bool swaps = permutation && count >= 2 && permutation[count - 1] == (int64_t)count - 2 &&
-                     permutation[count - 2] == (int64_t)count - 1;
-        for (uint32_t d = 0; swaps && d + 2 < count; d++) swaps = permutation[d] == d;
-        if (!swaps) continue;
+        if (!transpose || !ir_swaps_last(transpose)) continue;
         epilogue.inputs[i] = fusion_operand(transpose, 0);
         epilogue.transposes[i] = !epilogue.transposes[i];
         changed = true;

@@ -1,6 +1,4 @@
 /* Common subexpressions: equal constants and equal pure bindings are made once. */
-#include <string.h>
-
 #include "base/allocator.h"
 #include "base/digest.h"
 #include "compiler/ir/ir_walk.h"
@@ -32,17 +30,6 @@ static uint64_t constant_hash(const Value *value) {
     return mix(value->tensor->dtype, digest_xxh3(tensor_data(value->tensor), bytes));
 }
 
-static bool constant_equal(const Value *a, const Value *b) {
-    if (a->tag != b->tag || a->kind != b->kind) return false;
-    if (a->tag == VALUE_BOOL) return a->boolean == b->boolean;
-    if (!value_is(a, OBJECT_TENSOR)) return memcmp(&a->integer, &b->integer, 8) == 0;
-    const Tensor *left = a->tensor, *right = b->tensor;
-    if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) return false;
-    size_t bytes = (size_t)tensor_bytes(left);
-    if (bytes != tensor_bytes(right)) return false;
-    return bytes == 0 || memcmp(tensor_data(left), tensor_data(right), bytes) == 0;
-}
-
 static Error *merge_constants(IrModule *module) {
     Table table;
     TRY(table_init(&table, module->constant_count));
@@ -51,7 +38,7 @@ static Error *merge_constants(IrModule *module) {
         if (value_is(constant->constant, OBJECT_STRING)) continue;
         size_t at = constant_hash(constant->constant) & (table.size - 1);
         IrVariable *found;
-        while ((found = table.items[at]) && !constant_equal(found->constant, constant->constant))
+        while ((found = table.items[at]) && !ir_constant_equal(found->constant, constant->constant))
             at = (at + 1) & (table.size - 1);
         if (found)
             constant->replacement = found;

@@ -1,6 +1,11 @@
 #include "compiler/ir/ir.h"
+
+#include <math.h>
+#include <string.h>
+
 #include "compiler/ir/ir_build.h"
 #include "tests/compiler/compiler_fixtures.h"
+#include "vm/objects/string_object.h"
 
 static void test_ir_symbols_of_one_name_are_one(void **state) {
     (void)state;
@@ -68,12 +73,50 @@ static void test_ir_keeps_tensors_of_constants_until_the_module_goes(void **stat
     assert_null(ir_variable_function(constant));
 }
 
+static void check_equal(Value owned_a, Value owned_b, bool is_equal) {
+    assert_true(ir_constant_equal(&owned_a, &owned_b) == is_equal);
+    assert_true(ir_constant_equal(&owned_b, &owned_a) == is_equal);
+    value_release(&owned_a);
+    value_release(&owned_b);
+}
+
+static Value string_value(const char *text) {
+    StringObject *string;
+    assert_ok(string_object_create(NULL, text, strlen(text), &string));
+    return value_object(OBJECT_STRING, string);
+}
+
+/* Values of random elements: the same ones for the same seed. */
+static Value random_value(uint64_t seed, int64_t count) {
+    return value_random(&seed, 1, (int64_t[]){count});
+}
+
+static void test_ir_constants_compare_by_bits(void **state) {
+    (void)state;
+    check_equal(value_int(1), value_int(1), true);
+    check_equal(value_int(1), value_int(2), false);
+    check_equal(value_int(0), value_float(0), false);
+    check_equal(value_float(0.0), value_float(-0.0), false);
+    check_equal(value_float(NAN), value_float(NAN), true);
+    check_equal(value_bool(true), value_bool(true), true);
+    check_equal(value_bool(true), value_bool(false), false);
+    check_equal(string_value("ab"), string_value("ab"), true);
+    check_equal(string_value("ab"), string_value("ac"), false);
+    check_equal(string_value("ab"), string_value("abc"), false);
+    check_equal(random_value(1, 4), random_value(1, 4), true);
+    check_equal(random_value(1, 4), random_value(2, 4), false);
+    check_equal(random_value(1, 4), random_value(1, 5), false);
+    check_equal(random_value(1, 0), random_value(2, 0), true);
+    check_equal(random_value(1, 4), string_value("ab"), false);
+}
+
 int test_ir(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ir_symbols_of_one_name_are_one),
         cmocka_unit_test(test_ir_types_compare_by_what_they_say),
         cmocka_unit_test(test_ir_refuses_blocks_nested_too_deep),
         cmocka_unit_test(test_ir_keeps_tensors_of_constants_until_the_module_goes),
+        cmocka_unit_test(test_ir_constants_compare_by_bits),
     };
     return cmocka_run_group_tests_name("ir", tests, NULL, NULL);
 }
