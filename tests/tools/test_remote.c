@@ -255,6 +255,22 @@ static void test_remote_runs_become_jobs(void **state) {
     assert_int_equal(outcome.exit_code, 4);
 }
 
+/* The server finds the route and the names again, whatever a name holds. */
+static void test_remote_writes_the_address_of_every_route(void **state) {
+    static const char *const names[] = {"a/b?c=%2f {d}", "\xc3\xa4#+&", "."};
+    (void)state;
+    for (RouteId route = 0; route < ROUTE_COUNT; route++) {
+        RouteMatch match;
+        TextBuilder OWN_TEXT(path) = {0};
+        remote_path(&path, route, names);
+        assert_ok(route_find(
+            http_method_name(route_info(route)->method), text_builder_get(&path), &match));
+        assert_int_equal(match.route, route);
+        for (uint32_t i = 0; i < match.name_count; i++)
+            assert_string_equal(match.names[i], names[i]);
+    }
+}
+
 static void test_remote_knows_what_an_end_is(void **state) {
     (void)state;
     assert_int_equal(job_watch_exit_code("succeeded"), 0);
@@ -273,6 +289,7 @@ int test_remote(void) {
         WITH_SERVER(test_remote_tenants_and_tokens),
         WITH_SERVER(test_remote_uses_tokens_and_addresses),
         WITH_SERVER(test_remote_runs_become_jobs),
+        cmocka_unit_test(test_remote_writes_the_address_of_every_route),
         cmocka_unit_test(test_remote_knows_what_an_end_is),
     };
     return cmocka_run_group_tests_name("remote", tests, NULL, NULL);

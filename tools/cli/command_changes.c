@@ -46,7 +46,7 @@ Error *command_result(CommandContext *context) {
     const char *id = context->arguments[0], *output = command_option(context, "output");
     if (!output) FAIL(USAGE, "result: --output FILE.npz is missing");
     TRY(remote_need(context, &client));
-    job_watch_path(&path, id, NULL);
+    remote_path(&path, ROUTE_JOB_GET, &id);
     TRY(remote_ask(client, HTTP_METHOD_GET, &path, NULL, &job));
     Error *error = check_state(context, job);
     if (!error) error = output_pieces_fetch(client, job, output, &reply);
@@ -69,7 +69,7 @@ Error *command_result(CommandContext *context) {
 static void drop_data(HttpClient *client, const char *job) {
     TextBuilder OWN_TEXT(address) = {0};
     OWN_JSON(answer) = NULL;
-    job_watch_path(&address, job, NULL);
+    remote_path(&address, ROUTE_JOB_REMOVE, &job);
     error_free(remote_ask(client, HTTP_METHOD_DELETE, &address, NULL, &answer)); /* rm-job does */
 }
 
@@ -111,7 +111,7 @@ Error *command_restore(CommandContext *context) {
     json_object *job;
     const char *device = command_option(context, "device");
     TRY(remote_need(context, &client));
-    text_append(&path, "/v1/checkpoints");
+    remote_path(&path, ROUTE_CHECKPOINT_RESTORE, NULL);
     if (command_flag(context, "with-outputs")) http_client_query(&path, "with_outputs", "1");
     if (device) http_client_query(&path, "device", device);
     TRY(remote_send_file(client, &path, context->arguments[0], &job));

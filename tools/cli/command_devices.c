@@ -85,7 +85,7 @@ Error *command_devices(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     TextBuilder OWN_TEXT(path) = {0};
     if (!command_flag(context, "kernels")) TRY(remote_find(context, &client));
-    text_append(&path, "/v1/devices");
+    remote_path(&path, ROUTE_DEVICE_LIST, NULL);
     if (client) return remote_list(context, client, &path, NULL, print_row);
     for (const char *const *kind = device_kinds(); *kind; kind++)
         TRY(print_kind(context, *kind, device_count(*kind)));

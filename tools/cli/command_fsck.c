@@ -5,7 +5,7 @@
 #include "scheduler/node/model_loader.h"
 #include "tools/client/model_access.h"
 #include "tools/client/progress.h"
-#include "tools/client/remote.h"
+#include "tools/client/route_call.h"
 
 const CommandOption command_fsck_options[] = {
     {"repair-from", "FILE", false,
@@ -80,7 +80,7 @@ static Error *check_here(
 static Error *check_remotely(
     const CommandContext *context, HttpClient *client, const char *path, json_object **out) {
     TextBuilder OWN_TEXT(address) = {0};
-    text_append(&address, "/v1/fsck");
+    remote_path(&address, ROUTE_FSCK, NULL);
     if (command_flag(context, "repair")) http_client_query(&address, "repair", "1");
     return path ? remote_send_file(client, &address, path, out)
                 : remote_ask(client, HTTP_METHOD_POST, &address, NULL, out);
@@ -102,22 +102,23 @@ Error *command_fsck(CommandContext *context) {
     return remote_show(context, object, print_found);
 }
 
-static void print_deleted(json_object *result) {
-    printf("%lld chunks deleted, %.1f MB\n", (long long)remote_int(result, "chunks"),
-        remote_real(result, "bytes") / 1e6);
-}
+static const RouteCall collect = {
+    .route = ROUTE_GC,
+    .line = "{chunks} chunks deleted, {bytes:M} MB",
+};
 
 Error *command_gc(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(HttpClient, client) = NULL;
     GcResult result;
     json_object *object;
-    TextBuilder OWN_TEXT(path) = {0};
     TRY(remote_find(context, &client));
-    text_append(&path, "/v1/gc");
-    if (client) return remote_do(context, client, HTTP_METHOD_POST, &path, NULL, print_deleted);
-    TRY(model_access_open(context, true, &access));
-    TRY(gc_run(access.store, &result));
-    TRY(model_gc_json(&result, &object));
-    return remote_show(context, object, print_deleted);
+    if (client)
+        TRY(route_call_ask(context, client, &collect, &object));
+    else {
+        TRY(model_access_open(context, true, &access));
+        TRY(gc_run(access.store, &result));
+        TRY(model_gc_json(&result, &object));
+    }
+    return route_call_show(context, object, collect.line);
 }

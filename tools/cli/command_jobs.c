@@ -43,7 +43,7 @@ Error *command_jobs(CommandContext *context) {
     if (state && !job_state_find_shown(state, &found))
         FAIL(USAGE, "--state: there is no state %s", state);
     TRY(remote_need(context, &client));
-    text_append(&path, "/v1/jobs");
+    remote_path(&path, ROUTE_JOB_LIST, NULL);
     if (state) http_client_query(&path, "state", state);
     return remote_list(context, client, &path, print_header, print_row);
 }
@@ -79,7 +79,7 @@ Error *command_job(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     TextBuilder OWN_TEXT(path) = {0};
     TRY(remote_need(context, &client));
-    job_watch_path(&path, context->arguments[0], NULL);
+    remote_path(&path, ROUTE_JOB_GET, context->arguments);
     return remote_do(context, client, HTTP_METHOD_GET, &path, NULL, print_job);
 }
 

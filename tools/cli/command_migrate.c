@@ -40,7 +40,7 @@ static Error *follow(
     TextBuilder OWN_TEXT(path) = {0};
     Error *error = NULL;
     Progress progress = progress_start(context, context->arguments[0]);
-    job_watch_path(&path, context->arguments[0], "migration");
+    remote_path(&path, ROUTE_JOB_MIGRATION, context->arguments);
     while (!error && !remote_flag(*inout_status, "over")) {
         show_progress(&progress, *inout_status);
         (void)nanosleep(&pause, NULL);
@@ -128,7 +128,7 @@ static Error *follow_drain(
     TextBuilder OWN_TEXT(path) = {0};
     Error *error = NULL;
     Progress progress = progress_start(context, "drain");
-    text_append(&path, "/v1/drain");
+    remote_path(&path, ROUTE_DRAIN_GET, NULL);
     while (!error && !remote_flag(*inout_status, "over")) {
         progress_update(&progress, (uint64_t)remote_int(*inout_status, "moved"),
             (uint64_t)remote_int(*inout_status, "jobs"));

@@ -69,9 +69,7 @@ static Error *alias_remotely(
     HttpClient *client, const CommandContext *context, int64_t number, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
     json_object *body;
-    text_append(&path, "/v1/models");
-    http_client_path(&path, context->arguments[0]);
-    text_append(&path, "/aliases");
+    remote_path(&path, ROUTE_MODEL_ALIAS, context->arguments);
     TRY(json_fields_create(&body));
     json_fields_text(body, "alias", context->arguments[1]);
     json_fields_int(body, "version", number);

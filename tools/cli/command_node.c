@@ -94,7 +94,7 @@ static Error *post(const NodeAddition *addition, json_object **out, char out_sho
     json_fields_text(body, "token", addition->token);
     if (*addition->key) json_fields_text(body, "fingerprint", addition->key);
     HttpClientCall call = {.method = HTTP_METHOD_POST,
-        .path = "/v1/nodes",
+        .path = route_info(ROUTE_NODE_ADD)->pattern,
         .json = json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN)};
     Error *error = http_client_call(addition->client, &call, &reply);
     json_object_put(body);
@@ -143,6 +143,6 @@ Error *command_node(CommandContext *context) {
     if (removes) return route_call_run(context, &remove_node);
     TRY(remote_need(context, &client));
     if (adds) return add(context, client);
-    text_append(&path, "/v1/nodes");
+    remote_path(&path, ROUTE_NODE_LIST, NULL);
     return remote_list(context, client, &path, NULL, print_line);
 }

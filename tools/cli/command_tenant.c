@@ -80,12 +80,12 @@ Error *command_tenant(CommandContext *context) {
     json_object *body;
     if (!(adds || sets || lists) || lists != (context->argument_count == 1))
         FAIL(USAGE, "tenant: add NAME, list or set NAME is wanted");
-    text_append(&path, "/v1/tenants");
     if (lists) {
+        remote_path(&path, ROUTE_TENANT_LIST, NULL);
         TRY(remote_need(context, &client));
         return remote_list(context, client, &path, NULL, print_tenant);
     }
-    if (sets) http_client_path(&path, name);
+    remote_path(&path, sets ? ROUTE_TENANT_SET : ROUTE_TENANT_ADD, &name);
     TRY(json_fields_create(&body));
     if (adds) json_fields_text(body, "tenant", name);
     Error *error = fill_tenant(context, body);
@@ -123,7 +123,7 @@ static Error *create(const CommandContext *context, HttpClient *client) {
     TokenRole known;
     if (role && !tokens_find_role(role, &known))
         FAIL(USAGE, "--role %s: admin, user or node is wanted", role);
-    text_append(&path, "/v1/tokens");
+    remote_path(&path, ROUTE_TOKEN_CREATE, NULL);
     TRY(json_fields_create(&body));
     if (role) json_fields_text(body, "role", role);
     if (context->tenant) json_fields_text(body, "tenant", context->tenant);
@@ -142,6 +142,6 @@ Error *command_token(CommandContext *context) {
     if (revokes) return route_call_run(context, &revoke_token);
     TRY(remote_need(context, &client));
     if (creates) return create(context, client);
-    text_append(&path, "/v1/tokens");
+    remote_path(&path, ROUTE_TOKEN_LIST, NULL);
     return remote_list(context, client, &path, NULL, print_token);
 }

@@ -44,7 +44,7 @@ Error *command_top(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     TextBuilder OWN_TEXT(path) = {0};
     TRY(remote_need(context, &client));
-    text_append(&path, "/v1/top");
+    remote_path(&path, ROUTE_TOP, NULL);
     for (;;) {
         json_object *top;
         bool live = !command_flag(context, "once") && !context->json && isatty(STDOUT_FILENO);

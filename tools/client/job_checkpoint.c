@@ -1,13 +1,11 @@
 #include "tools/client/job_checkpoint.h"
 
-#include "tools/client/job_watch.h"
-
 Error *job_checkpoint_fetch(HttpClient *client, const CommandContext *context, const char *job,
     const char *path, bool release, uint64_t *out_bytes) {
     TextBuilder OWN_TEXT(address) = {0};
     HttpClientReply OWN_REPLY(reply) = {0};
     const char *from = command_option(context, "from");
-    job_watch_path(&address, job, "checkpoint");
+    remote_path(&address, release ? ROUTE_JOB_RELEASE : ROUTE_JOB_CHECKPOINT, &job);
     if (from) http_client_query(&address, "from", from);
     if (command_flag(context, "with-model")) http_client_query(&address, "with_model", "1");
     TRY(text_builder_check(&address));

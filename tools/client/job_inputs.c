@@ -189,7 +189,7 @@ Error *job_inputs_send(
     if (!text) FAIL(OUT_OF_MEMORY, "no memory for a request");
     HttpClientCall call = {
         .method = HTTP_METHOD_POST,
-        .path = "/v1/jobs",
+        .path = route_info(ROUTE_JOB_SUBMIT)->pattern,
         .parts = {{.name = "policy",
                       .content_type = "application/json",
                       .data = text,

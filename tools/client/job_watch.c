@@ -13,12 +13,6 @@
 
 enum { MOVED_PAUSE_MS = 200 };
 
-void job_watch_path(TextBuilder *path, const char *job, const char *what) {
-    text_append(path, "/v1/jobs");
-    http_client_path(path, job);
-    if (what) text_appendf(path, "/%s", what);
-}
-
 bool job_watch_is_end(const char *state) {
     JobState found;
     return job_state_find(state, &found) && !job_state_is_unfinished(found);
@@ -101,7 +95,7 @@ static Error *follow(JobWatch *watch) {
     TextBuilder OWN_TEXT(path) = {0};
     HttpClientReply OWN_REPLY(reply) = {0};
     char number[24];
-    job_watch_path(&path, watch->job, "watch");
+    remote_path(&path, ROUTE_JOB_WATCH, &watch->job);
     (void)snprintf(number, sizeof number, "%lld", (long long)watch->since);
     http_client_query(&path, "since", number);
     TRY(text_builder_check(&path));
@@ -124,7 +118,7 @@ static Error *follow(JobWatch *watch) {
 
 static Error *read_job(const JobWatch *watch, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
-    job_watch_path(&path, watch->job, NULL);
+    remote_path(&path, ROUTE_JOB_GET, &watch->job);
     return remote_ask(watch->client, HTTP_METHOD_GET, &path, NULL, out);
 }
 

@@ -20,8 +20,6 @@ typedef struct JobWatch {
     int64_t items_total;
 } JobWatch;
 
-/* Writes /v1/jobs/JOB/what; what may be NULL. */
-void job_watch_path(TextBuilder *path, const char *job, const char *what);
 MUST_CHECK Error *job_watch_run(JobWatch *watch);
 /* Returns 0, 1, 6 or 85. */
 int job_watch_exit_code(const char *state);

@@ -109,7 +109,7 @@ static Error *get(
     HttpClient *client, const char *job, int64_t since, const char *path, HttpClientReply *reply) {
     TextBuilder OWN_TEXT(address) = {0};
     char number[24];
-    job_watch_path(&address, job, "outputs");
+    remote_path(&address, ROUTE_JOB_OUTPUTS, &job);
     (void)snprintf(number, sizeof number, "%lld", (long long)since);
     http_client_query(&address, "since", number);
     TRY(text_builder_check(&address));

@@ -62,6 +62,16 @@ Error *remote_parse(const char *text, json_object **out) {
     return error_recode(error_wrap(error, "the server's answer"), ERROR_CORRUPT);
 }
 
+void remote_path(TextBuilder *path, RouteId route, const char *const *names) {
+    const char *at = route_info(route)->pattern;
+    for (const char *brace; (brace = strstr(at, "/{")); names++) {
+        text_append_bytes(path, at, (size_t)(brace - at));
+        http_client_path(path, *names);
+        at = strchr(brace, '}') + 1;
+    }
+    text_append(path, at);
+}
+
 Error *remote_ask(HttpClient *client, HttpMethod method, const TextBuilder *path,
     json_object *owned_body, json_object **out) {
     HttpClientReply OWN_REPLY(reply) = {0};

@@ -2,6 +2,7 @@
 /* Verbs through a daemon: finds it, sends requests, shows answers. Callers: tools/cli and
  * tools/client. Threads: the main thread. */
 #include "scheduler/http/client/http_client.h"
+#include "scheduler/http/server/route.h"
 #include "tools/client/command.h"
 
 /* Finds the daemon of $LAYOVER_SERVER, else the one that holds the home; NULL: none, or --embedded.
@@ -10,6 +11,8 @@ MUST_CHECK Error *remote_find(const CommandContext *context, HttpClient **out_cl
 /* Finds a daemon for verbs that need one. Errors: UNREACHABLE there is none. */
 MUST_CHECK Error *remote_need(const CommandContext *context, HttpClient **out_client);
 
+/* Writes the address of a route; names stand for the braces of its pattern, in that order. */
+void remote_path(TextBuilder *path, RouteId route, const char *const *names);
 /* Sends a request and parses the one object of the answer. body: JSON, consumed; NULL: none. */
 MUST_CHECK Error *remote_ask(HttpClient *client, HttpMethod method, const TextBuilder *path,
     json_object *owned_body, json_object **out);

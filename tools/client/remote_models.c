@@ -9,31 +9,31 @@
 #include "store/models/model_reference.h"
 #include "tools/client/model_print.h"
 
-/* Writes /v1/models/NAME[/VERSION]. newest: the word for the newest version, or NULL to leave it
- * out. */
-static Error *write_path(const char *reference, const char *newest, TextBuilder *path) {
+/* Writes the address of a version: of the route newest for a name alone, else of the other. */
+static Error *write_path(
+    const char *reference, RouteId newest, RouteId versioned, TextBuilder *path) {
     ModelReference parsed;
+    char number[24];
     TRY(model_reference_parse(reference, &parsed));
-    text_append(path, "/v1/models");
-    http_client_path(path, parsed.model);
-    if (parsed.kind == MODEL_REFERENCE_VERSION)
-        text_appendf(path, "/%lld", (long long)parsed.version);
-    else if (parsed.kind == MODEL_REFERENCE_ALIAS)
-        http_client_path(path, parsed.alias);
-    else if (newest)
-        http_client_path(path, newest);
+    const bool numbered = parsed.kind == MODEL_REFERENCE_VERSION;
+    const bool aliased = parsed.kind == MODEL_REFERENCE_ALIAS;
+    (void)snprintf(number, sizeof number, "%lld", (long long)parsed.version);
+    const char *const names[] = {parsed.model, numbered  ? number
+                                               : aliased ? parsed.alias
+                                                         : "newest"};
+    remote_path(path, numbered || aliased ? versioned : newest, names);
     return NULL;
 }
 
 Error *remote_models_list(const CommandContext *context, HttpClient *client) {
     TextBuilder OWN_TEXT(path) = {0};
-    text_append(&path, "/v1/models");
+    remote_path(&path, ROUTE_MODEL_LIST, NULL);
     return remote_list(context, client, &path, model_print_header, model_print_row);
 }
 
 Error *remote_models_get(HttpClient *client, const char *reference, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
-    TRY(write_path(reference, NULL, &path));
+    TRY(write_path(reference, ROUTE_MODEL_NEWEST, ROUTE_MODEL_GET, &path));
     return remote_ask(client, HTTP_METHOD_GET, &path, NULL, out);
 }
 
@@ -46,7 +46,7 @@ Error *remote_models_show(const CommandContext *context, HttpClient *client) {
 Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *out) {
     TextBuilder OWN_TEXT(path) = {0};
     OWN_JSON(object) = NULL;
-    TRY(write_path(reference, NULL, &path));
+    TRY(write_path(reference, ROUTE_MODEL_REMOVE_ALL, ROUTE_MODEL_REMOVE, &path));
     TRY(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &object));
     *out = remote_int(object, "removed");
     return NULL;
@@ -56,8 +56,7 @@ Error *remote_models_register(const CommandContext *context, HttpClient *client,
     const char *precision, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
     const char *alias;
-    text_append(&path, "/v1/models");
-    http_client_path(&path, context->arguments[0]);
+    remote_path(&path, ROUTE_MODEL_REGISTER, context->arguments);
     if (format) http_client_query(&path, "format", format);
     if (precision) http_client_query(&path, "precision", precision);
     if (command_flag(context, "no-prepare")) http_client_query(&path, "prepare", "no");
@@ -70,8 +69,7 @@ Error *remote_models_fetch(
     HttpClient *client, const char *reference, const char *path, uint64_t *out_bytes) {
     TextBuilder OWN_TEXT(address) = {0};
     HttpClientReply OWN_REPLY(reply) = {0};
-    TRY(write_path(reference, "newest", &address));
-    text_append(&address, "/file");
+    TRY(write_path(reference, ROUTE_MODEL_EXPORT, ROUTE_MODEL_EXPORT, &address));
     TRY(text_builder_check(&address));
     HttpClientCall call = {.path = text_builder_get(&address), .output = path};
     TRY(http_client_call(client, &call, &reply));

@@ -55,10 +55,10 @@ static bool was_signalled(void *self) {
     return caught != RUN_SIGNAL_NONE;
 }
 
-static Error *post(HttpClient *client, const char *job, const char *what) {
+static Error *post(HttpClient *client, RouteId route, const char *job) {
     TextBuilder OWN_TEXT(path) = {0};
     OWN_JSON(answer) = NULL;
-    job_watch_path(&path, job, what);
+    remote_path(&path, route, &job);
     return remote_ask(client, HTTP_METHOD_POST, &path, NULL, &answer);
 }
 
@@ -68,17 +68,17 @@ static Error *pass_signal(
     const CommandContext *context, JobWatch *watch, RunSignal signal, bool *out_over) {
     *out_over = false;
     if (signal == RUN_SIGNAL_PAUSE) {
-        TRY(post(watch->client, watch->job, "suspend"));
+        TRY(post(watch->client, ROUTE_JOB_SUSPEND, watch->job));
         (void)raise(SIGSTOP); /* returns after SIGCONT */
-        return post(watch->client, watch->job, "resume");
+        return post(watch->client, ROUTE_JOB_RESUME, watch->job);
     }
     *out_over = true;
     if (!command_flag(context, "checkpoint")) {
-        TRY(post(watch->client, watch->job, "cancel"));
+        TRY(post(watch->client, ROUTE_JOB_CANCEL, watch->job));
         FAIL(INTERRUPTED, "stopped by a signal; --checkpoint FILE would have kept what was done");
     }
     (void)snprintf(watch->state, sizeof watch->state, "suspended");
-    return post(watch->client, watch->job, "suspend");
+    return post(watch->client, ROUTE_JOB_SUSPEND, watch->job);
 }
 
 static Error *follow(const CommandContext *context, JobWatch *watch) {
@@ -95,7 +95,7 @@ static Error *follow(const CommandContext *context, JobWatch *watch) {
 
 static Error *read_job(HttpClient *client, const char *id, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
-    job_watch_path(&path, id, NULL);
+    remote_path(&path, ROUTE_JOB_GET, &id);
     return remote_ask(client, HTTP_METHOD_GET, &path, NULL, out);
 }
 
@@ -103,7 +103,7 @@ static Error *read_job(HttpClient *client, const char *id, json_object **out) {
 static void forget(HttpClient *client, const char *id) {
     TextBuilder OWN_TEXT(path) = {0};
     OWN_JSON(answer) = NULL;
-    job_watch_path(&path, id, NULL);
+    remote_path(&path, ROUTE_JOB_REMOVE, &id);
     /* on failure the job expires later */
     error_free(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &answer));
 }
@@ -181,7 +181,7 @@ Error *remote_run_file(CommandContext *context, HttpClient *client) {
     TRY(check_options(context));
     TRY(json_fields_create(&fields));
     TRY(add_numbers(context, fields));
-    text_append(&path, "/v1/checkpoints");
+    remote_path(&path, ROUTE_CHECKPOINT_RESTORE, NULL);
     http_client_query(&path, "with_outputs", "1"); /* the run's yields so far */
     if (device) http_client_query(&path, "device", device);
     json_object_object_foreach(fields, name, value) {

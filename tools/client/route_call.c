@@ -39,18 +39,6 @@ uint32_t route_call_count_names(const RouteCall *call) {
     return count;
 }
 
-static void write_path(const CommandContext *context, const RouteCall *call, TextBuilder *path) {
-    const char *at = route_info(call->route)->pattern;
-    for (uint32_t i = call->skipped;; i++) {
-        const char *brace = strstr(at, "/{");
-        if (!brace) break;
-        text_append_bytes(path, at, (size_t)(brace - at));
-        http_client_path(path, context->arguments[i]);
-        at = strchr(brace, '}') + 1;
-    }
-    text_append(path, at);
-}
-
 /* The value of an option that is given. */
 static json_object *make_value(RouteFieldKind kind, const char *text, int64_t number) {
     switch (kind) {
@@ -86,7 +74,7 @@ static Error *add_field(
 static Error *write_request(const CommandContext *context, const RouteCall *call, TextBuilder *path,
     json_object **out_body) {
     OWN_JSON(body) = NULL;
-    write_path(context, call, path);
+    remote_path(path, call->route, context->arguments + call->skipped);
     if (route_info(call->route)->body == ROUTE_BODY_JSON) TRY(json_fields_create(&body));
     for (const RouteField *field = call->fields; field && field->option; field++)
         TRY(add_field(context, field, body, path));

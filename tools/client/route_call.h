@@ -1,7 +1,6 @@
 #pragma once
 /* Verbs that send one request and print the answer. A row VERB of routes.def is such a verb; other
  * verbs have steps of the kind. Called by tools/cli on the main thread. */
-#include "scheduler/http/server/route.h"
 #include "tools/client/remote.h"
 
 typedef enum RouteAnswer {
