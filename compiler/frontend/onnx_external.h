@@ -10,7 +10,7 @@
 /* Opens the tensor's external data. Accepts only relative paths without ".." to a regular file that
  * holds size bytes at the offset. Without a tree every component is opened without following
  * symbolic links, and the file must have one link. With a tree the opened file itself must lie in
- * the tree, even if links change meanwhile. The caller closes *out_descriptor.
+ * the tree, even if links change during the call. The caller closes *out_descriptor.
  * Errors: INVALID naming the location; NOT_FOUND; IO; UNSUPPORTED folder is NULL. */
 MUST_CHECK Error *onnx_external_open(const Onnx__TensorProto *tensor, const OnnxFolder *folder,
     uint64_t size, int *out_descriptor, uint64_t *out_offset);

@@ -4,8 +4,8 @@
 
 typedef struct OnnxFolder {
     int descriptor; /* the folder that locations are relative to */
-    /* NULL: only plain files with one link below that folder. Else links are followed to regular
-     * files below the folder of this path, which contains no links itself; "": to any regular file.
-     */
+    /* NULL: only plain files with one link below the folder are read. A path: links are followed to
+     * regular files below the folder of this path, which contains no links itself. "": links are
+     * followed to any regular file. */
     const char *tree;
 } OnnxFolder;

@@ -1,6 +1,6 @@
 #pragma once
-/* Imports ONNX models: the bytes of a ModelProto become a module of the IR. Nothing in the bytes is
- * trusted. Caller: compile.c. Threads: any. */
+/* Imports ONNX models: the bytes of a ModelProto become a module of the IR. All bytes are checked.
+ * Caller: compile.c. Threads: any. */
 #include <stddef.h>
 #include <stdint.h>
 

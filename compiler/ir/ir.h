@@ -145,10 +145,11 @@ struct IrVariable {
     const char *name; /* for people; may be NULL */
     IrType type;
     uint8_t slot; /* of a tensor (or a list's or optional's tensors), set by the slots pass */
-    const Value *constant; /* a constant: tensor, int, bool, float or string; else NULL */
-    IrBinding *binding;    /* the binding that makes it; NULL: a parameter or a constant */
-    IrBlock *block;        /* the block that makes it; NULL: a constant */
-    /* the variable that a pass put in its place; nothing uses this one any more */
+    /* a constant: tensor, int, bool, float or string; NULL: not a constant */
+    const Value *constant;
+    IrBinding *binding; /* the binding that makes it; NULL: a parameter or a constant */
+    IrBlock *block;     /* the block that makes it; NULL: a constant */
+    /* the variable that a pass put in the place of this one, which has no uses any more */
     IrVariable *replacement;
 };
 

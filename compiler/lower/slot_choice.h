@@ -6,7 +6,7 @@
  * Shapes, trip counts, conditions and strings are on the host, the rest on the device. Small
  * integers and bools stay on the host, too, if all their uses are of that kind or if they are made
  * from host values. The choice starts with every possible value on the host and moves values to the
- * device until nothing changes, so the result does not depend on the order.
+ * device until no slot changes, so the result does not depend on the order.
  *
  * All results of an operator are in the slot that its kernel runs in, whatever their sizes; the
  * pass assign_slots copies a small result that decides something to the host. Strings, the results
@@ -22,7 +22,7 @@ typedef struct SlotChoice {
     bool *strings;          /* by variable id: slot_strings.h */
     uint8_t *needs;         /* by variable id: bit 0 used on the host, bit 1 on the device */
     uint8_t *eligible;      /* by variable id: may be on the host */
-    uint8_t *pinned;        /* by variable id: keeps its slot whatever uses it */
+    uint8_t *pinned;        /* by variable id: the slot is fixed for every use */
     uint32_t *first_result; /* by function: index of its first result in results */
     uint8_t *results;       /* by function and result */
     uint8_t *result_pinned; /* by function and result */

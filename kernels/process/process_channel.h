@@ -32,8 +32,7 @@ typedef struct ProcessChannel {
     bool open;                /* the worker serves the channel; this and for_stream belong to the
                                * borrower */
     bool for_stream;
-    _Atomic uint32_t *stop;     /* shared: what the worker's kernels of this channel are told to
-                                 * do */
+    _Atomic uint32_t *stop;     /* shared: the order to the worker's kernels of this channel */
     _Atomic uint32_t stop_told; /* the last value written to stop */
     pthread_mutex_t posting;    /* guards commands; locked inside calling */
     Ring commands;

@@ -9,6 +9,6 @@
 
 /* spec: of the device, for the worker; the device must not share the host's memory. Errors: those
  * of opening the device in the worker; UNSUPPORTED the worker cannot be started, or is of another
- * version; DEVICE_LOST the worker ended meanwhile. */
+ * version; DEVICE_LOST the worker ended during the call. */
 MUST_CHECK Error *process_device_open(
     const char *kind, uint32_t index, const char *spec, Device **out);

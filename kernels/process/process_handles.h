@@ -2,9 +2,9 @@
 /* The plans and events of a worker, found by the number that the parent gave them. Called by
  * process_service*.c.
  *
- * Commands that name a handle may be on several channels, and the command that drops it on yet
- * another: it says how many commands have named the handle, which is freed after the last of them.
- * Threads: any. */
+ * Commands that name a handle may be on several channels, and the command that drops the handle on
+ * yet another one. That command says how many commands have named the handle; the handle is freed
+ * after the last of them. Threads: any. */
 #include "kernels/device/device.h"
 #include "kernels/operator/plan.h"
 

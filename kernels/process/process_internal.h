@@ -26,7 +26,7 @@ typedef struct ProcessDevice {
     ProcessPeer peer;
     _Atomic uint64_t frees; /* posted so far */
     pthread_mutex_t mutex;  /* guards the members below */
-    char *why;              /* the reason why the worker was given up; NULL: it was not */
+    char *why;              /* why the device gave up its worker; NULL: the worker is in use */
     bool may_wake;          /* lending may be woken */
     ProcessNames names;
     const Kernel **tables; /* as listed by the worker; NULL: not asked yet */

@@ -23,7 +23,8 @@ struct ProcessService {
 /* The first error on the stream before a call that waits for the stream; reported once. */
 static inline Error *process_service_tell(ProcessService *service) { return TAKE(service->error); }
 
-/* NULL also when the parent has ended: there is nobody to answer, and the loop ends by itself. */
+/* Turns a broken ring into an error. Returns NULL when the parent has ended, too: no reader is left
+ * for an answer, and the loop ends by itself. */
 MUST_CHECK Error *process_service_check(RingState state);
 
 /* The function of each call: in has the call's bytes; out receives the answer, if the call has

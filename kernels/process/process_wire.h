@@ -1,6 +1,6 @@
 #pragma once
 /* The bytes of calls and answers between a device and its worker process. Little-endian;
- * process_calls.def says what each call holds. Called by the files of kernels/process/ on both
+ * process_calls.def lists the fields of each call. Called by the files of kernels/process/ on both
  * sides. Pure: no state.
  *
  * A request names its operator; the reader checks the attributes and infers the outputs itself, so
@@ -66,7 +66,7 @@ MUST_CHECK Error *process_wire_read_request(ByteReader *reader, WireRequest *out
 void wire_request_deinit(WireRequest *request); /* also for a request that was read in part */
 
 void process_wire_write_pack(ByteWriter *writer, const PackRequest *request);
-/* *out_attributes: owns what out->attributes refers to. */
+/* *out_attributes: owns the memory that out->attributes refers to. */
 MUST_CHECK Error *process_wire_read_pack(
     ByteReader *reader, PackRequest *out, Attributes **out_attributes);
 

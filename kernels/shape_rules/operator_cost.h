@@ -1,6 +1,6 @@
 #pragma once
 /* The cost of one call of an operator: arithmetic operations, and bytes read and written, from its
- * shapes alone, whatever kernel computes the call. Called by inline_cache.c and the command line's
+ * shapes alone; the kernel does not matter. Called by inline_cache.c and the command line's
  * profile; never used to choose a kernel. Pure: no state. */
 #include "kernels/operator/attributes.h"
 #include "kernels/operator/plan.h"

@@ -24,8 +24,7 @@ typedef struct NpzFile {
 
 enum { NPZ_ARRAYS_MAX = 1 << 17 };
 
-/* Opens a file. Allocates memory only for the names, whatever the arrays' sizes are. data: must
- * outlive the file.
+/* Opens a file. Allocates memory for the names, not for the arrays. data: must outlive the file.
  *
  * bytes_max: of all unpacked members together, by the directory.
  * Errors: as npz_read. */

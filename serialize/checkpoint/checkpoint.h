@@ -23,7 +23,7 @@ typedef struct CheckpointHeader {
     uint64_t epoch;          /* 0 outside migrations */
 } CheckpointHeader;
 
-/* Writes the content of a snapshot. The execution may continue in another thread meanwhile.
+/* Writes the content of a snapshot. Another thread may run the execution during the call.
  *
  * Errors: whatever the sink returns; EXHAUSTED.
  * Blocks: reads device memory, encodes on the pool's threads. */
@@ -39,7 +39,8 @@ MUST_CHECK Error *checkpoint_write_file(
 MUST_CHECK Error *checkpoint_read_header(const Container *container, CheckpointHeader *out);
 void checkpoint_header_deinit(CheckpointHeader *header);
 
-/* Makes an execution from a checkpoint on the residency's devices. Nothing in the file is trusted.
+/* Makes an execution from a checkpoint on the residency's devices. Everything in the file is
+ * checked.
  *
  * options: philox_key comes from the checkpoint instead.
  * warm:    storages that are already in memory; the set is empty afterwards. NULL: none.

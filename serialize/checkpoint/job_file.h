@@ -72,7 +72,7 @@ typedef struct JobFile {
 MUST_CHECK Error *job_file_write(const JobFile *file, const Container *execution,
     ByteWriter *out_manifest, Digest *out_identity);
 
-/* ---- Reading: nothing is trusted ---- */
+/* ---- Reading: the whole file is checked ---- */
 
 /* Returns whether a checkpoint is a job's. */
 bool job_file_is(const Container *container);

@@ -1,7 +1,8 @@
 #pragma once
 /* Storages held in memory ahead of an execution: those of a slightly older checkpoint of it.
  * Reading the next checkpoint takes over unchanged storages, copies the chunks that have moved, and
- * fetches only the rest. Caller: scheduler/control for arriving jobs, with I/O threads that read.
+ * fetches the other chunks. Caller: scheduler/control for arriving jobs, with I/O threads that
+ * read.
  *
  * A storage is never shared: it moves with its memory into the execution that checkpoint_read
  * makes, which is then the same as one read without the set. Only storages on devices whose

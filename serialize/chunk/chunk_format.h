@@ -16,8 +16,8 @@ typedef struct ChunkRef {
     uint32_t raw_size; /* 1 … CHUNK_SIZE */
 } ChunkRef;
 
-/* How bytes are compressed best: what their elements are. The values are stored in chunks
- * (docs/formats.md). */
+/* The elements of a chunk's bytes, which choose the transformation before compression. The values
+ * are stored in chunks (docs/formats.md). */
 typedef enum ChunkFilter {
     CHUNK_FILTER_BYTES = 0,    /* no elements known: int8, bool, text */
     CHUNK_FILTER_FLOAT32 = 1,  /* 4 planes, upper 16 bits rotated */

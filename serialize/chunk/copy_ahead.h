@@ -15,7 +15,8 @@ typedef struct DeviceRange {
 } DeviceRange;
 
 /* Starts copying. ranges: in the order in which the caller will ask for them; copied. stream: not
- * used by others meanwhile; NULL: the copies order nothing. Errors: OUT_OF_MEMORY. */
+ * used by others until the release; NULL: the copies are not ordered with other work. Errors:
+ * OUT_OF_MEMORY. */
 MUST_CHECK Error *copy_ahead_create(
     Device *device, DeviceStream *stream, const DeviceRange *ranges, size_t count, CopyAhead **out);
 /* Stops copying and waits for the thread. */

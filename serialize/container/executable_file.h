@@ -26,8 +26,8 @@ MUST_CHECK Error *executable_read(
     const Container *container, WorkerPool *pool, ChunkVerify verify, Executable **out);
 
 /* Reads an executable without the data of large constants, which must not be touched. For looking
- * at functions and ports, or for residency from a weight image. Costs no more than the manifest,
- * whatever the size of the model. */
+ * at functions and ports, or for residency from a weight image. Reads only the manifest, so the
+ * size of the model does not matter. */
 MUST_CHECK Error *executable_read_outline(const Container *container, Executable **out);
 
 /* Writes a whole file atomically and sets executable->identity. */

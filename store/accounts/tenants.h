@@ -59,7 +59,7 @@ MUST_CHECK Error *tenants_set_quota(
     Connection *catalog, TenantId tenant, QuotaId quota, int64_t value);
 
 /* Removes quotas that this version does not know, sets a weight or retention that is out of range
- * to its default, and counts anew what is stored. */
+ * to its default, and recounts the stored bytes and checkpoints. */
 MUST_CHECK Error *tenants_repair(Connection *catalog, TenantId tenant);
 
 /* Reads a tenant. Invalid settings count as not set (Tenant.damage). Errors: NOT_FOUND. */

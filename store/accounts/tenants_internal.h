@@ -17,7 +17,7 @@ MUST_CHECK Error *tenants_discharge(Connection *catalog, TenantId tenant, uint64
 MUST_CHECK Error *tenants_get_stored(Connection *catalog, TenantId tenant, uint64_t *out_bytes);
 MUST_CHECK Error *tenants_check_growth(Connection *catalog, TenantId tenant, uint64_t before);
 
-/* Counts anew what is stored for the tenant. */
+/* Recounts what is stored for the tenant. */
 MUST_CHECK Error *tenants_recount(Connection *catalog, TenantId tenant);
 
 /* Charges the unpacked size of outputs, in addition to their stored size: some compress to almost

@@ -1,8 +1,9 @@
 #pragma once
-/* Tokens: who may come in over the network, as which tenant and role. The store keeps only hashes.
- * Callers: the HTTP server through scheduler/node, the HTTP routes, the commands token and node.
- * Threads: functions with a Connection run in catalog work (catalog.h), the others in any thread.
- */
+/* Tokens: each gives its holder access over the network, as a tenant with a role. The store keeps
+ * only hashes. Callers: the HTTP server through scheduler/node, the HTTP routes, the commands token
+ * and node. Threads: functions with a Connection run in catalog work (catalog.h), the others in any
+ * thread.
+ * */
 #include <stddef.h>
 #include <stdint.h>
 

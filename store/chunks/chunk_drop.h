@@ -1,8 +1,9 @@
 #pragma once
 /* Deletes chunks that no upload holds and no row refers to: the chunks of an upload that was not
- * kept, and all that a sweep finds. Callers: chunk_upload.c and gc.c. Both hold the store's lock
- * `sweeping` meanwhile, so that no upload finds a chunk that is about to be deleted. Threads: any.
- */
+ * kept, and the chunks that a sweep finds. Callers: chunk_upload.c and gc.c. Both hold the store's
+ * lock `sweeping` during the call, so that no upload finds a chunk that is about to be deleted.
+ * Threads: any.
+ * */
 #include "store/database/statement.h"
 #include "store/database/store.h"
 

@@ -34,8 +34,8 @@ struct ChunkUpload {
     uint64_t last_commit; /* of the chunks' database: the last one with a chunk found or written */
     bool failed;          /* a put or flush failed: chunks may be missing */
     bool wrote;           /* the upload wrote something through the chunks' writer */
-    bool listed;          /* its pins are among the store's */
-    bool limited;         /* chunk_upload_limit was called; else the next three are unused */
+    bool listed;          /* the upload's pins are among the store's */
+    bool limited;         /* chunk_upload_limit was called; false: the next three are unused */
     bool kept;            /* the catalog refers to the uploaded chunks */
     InFlight charge;
     ByteWriter brought; /* the hashes of chunks that the store did not have before */

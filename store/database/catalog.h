@@ -34,8 +34,9 @@ typedef struct CatalogRequest {
     /* the work makes room or ends something and adds only a few rows: it may use the room that is
      * kept for a full disk (disk_room.h) */
     bool frees;
-    /* Called once, in the writer's thread, when the work is durable or has failed. It may post
-     * further requests and release this one. The writer writes nothing else meanwhile. */
+    /* Called once, in the writer's thread, when the work is durable or has failed. The function may
+     * post further requests and release this one. The writer does not write until the function
+     * returns. */
     void (*done)(struct CatalogRequest *request, Error *owned_error);
     struct CatalogRequest *next; /* in the catalog's queue */
 } CatalogRequest;

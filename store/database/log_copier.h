@@ -4,14 +4,14 @@
  *
  * Every byte is written twice, first into the log, where it is durable, then into the file. A large
  * upload does not wait for the copy. The copier starts after a pause as long as the copy will take,
- * at about a gigabyte a second. A writer that comes meanwhile stops the copy, which begins anew at
- * the next pause; the writer waits at most for a sync of the data that the disk has not written
- * yet. When there is no such pause for five seconds, because small writes never end, the copier
- * copies the log while it is short, and a writer waits for the copy.
+ * at about a gigabyte a second. A writer that starts during a copy stops the copy, which begins
+ * anew at the next pause. The writer waits at most for a sync of the data that the disk has not
+ * written yet. When there is no such pause for five seconds, because small writes never end, the
+ * copier copies the log while it is short, and a writer waits for the copy.
  *
  * Only the writer's connection copies, under its lock: SQLite before 3.51.3 may damage a database
  * when one connection writes while another one copies (sqlite.org/wal.html, "The WAL-Reset Bug").
- */
+ * */
 #include <stdint.h>
 
 #include "base/error.h"

@@ -43,7 +43,7 @@ extern const StatementInfo statement_infos[STATEMENT_COUNT];
 /* A running statement. A failed binding is remembered, and the next step reports it. */
 typedef struct Query {
     struct Connection *connection;
-    sqlite3_stmt *statement; /* NULL: nothing to finish */
+    sqlite3_stmt *statement; /* NULL: there is no statement to finish */
     int failed;              /* an SQLite code */
 } Query;
 
@@ -82,8 +82,8 @@ MUST_CHECK Error *query_find_i64(Query *query, bool *out_found, int64_t *out);
 bool query_is_null(const Query *query, int column);
 MUST_CHECK Error *query_i64(const Query *query, int column, int64_t *out);
 MUST_CHECK Error *query_size(const Query *query, int column, uint64_t *out);
-/* Reads any integer, for code that must go on with a damaged row; otherwise: the result for a
- * column that is not an integer. */
+/* Reads any integer, for code that must go on with a damaged row; otherwise: the result when the
+ * column is not an integer. */
 int64_t query_any_i64(const Query *query, int column, int64_t otherwise);
 /* Reads an id: its node from this column, its number from the next one. */
 MUST_CHECK Error *query_job_id(const Query *query, int column, JobId *out);

@@ -24,7 +24,7 @@ typedef struct StoreWriter {
     uint64_t last_ticket, serving;
     /* the present holder only copies the log, and stops when another thread asks */
     bool copies_log;
-    Connection *connection; /* NULL: nothing was written yet */
+    Connection *connection; /* NULL: there was no write yet */
     /* Commits, counted when they begin, and the number of the last durable one. */
     _Atomic uint64_t commits, durable_commits;
 } StoreWriter;

@@ -13,8 +13,8 @@ typedef struct Transaction {
     bool frees;
 } Transaction;
 
-/* Takes the lock without a transaction, to read what it guards. Threads get the lock in the order
- * in which they ask. */
+/* Takes the lock without a transaction, to read the fields that the lock guards. Threads get the
+ * lock in the order in which they ask. */
 Transaction transaction_lock(Store *store, DatabaseKind kind);
 /* Takes the lock and begins. Errors: IO also for ever after a failed sync; EXHAUSTED. */
 MUST_CHECK Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out);

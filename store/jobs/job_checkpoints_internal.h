@@ -13,6 +13,6 @@ MUST_CHECK Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t
 MUST_CHECK Error *job_checkpoints_need(
     Connection *catalog, const Job *job, int64_t number, JobCheckpoint *out_checkpoint);
 /* Deletes all checkpoints but the newest `keep`. Deletes more when the tenant is beyond a quota;
- * out_why then says so, else it is "". The caller writes the job back. */
+ * out_why then gives the reason; otherwise it is "". The caller writes the job back. */
 MUST_CHECK Error *job_checkpoints_drop_old(
     Connection *catalog, Job *inout_job, int64_t keep, char out_why[JOB_WHY_SIZE]);

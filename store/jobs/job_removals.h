@@ -3,8 +3,8 @@
  * store/jobs sets the marks; removals_run in store/upkeep runs the steps. */
 #include "store/jobs/jobs.h"
 
-/* Marks a job. whole: the job itself is deleted, in any state. Else only its contents are deleted,
- * and the caller writes the row back with bytes_stored 0. */
+/* Marks a job. whole: the job itself is deleted, in any state. Not whole: only its contents are
+ * deleted, and the caller writes the row back with bytes_stored 0. */
 MUST_CHECK Error *job_removals_mark(Connection *catalog, const Job *job, bool whole);
 /* Deletes rows of a marked job. Deletes nothing when the budget is used up.
  *

@@ -1,6 +1,6 @@
 #pragma once
-/* Jobs: what tenants submitted, how far each job is, and how it ended. Callers: the control thread
- * and its commits (scheduler/control), scheduler/jobs, scheduler/migration and scheduler/service.
+/* Jobs: the submission, the progress and the result of each job. Callers: the control thread and
+ * its commits (scheduler/control), scheduler/jobs, scheduler/migration and scheduler/service.
  *
  * Every function names the tenant. A job of another tenant is NOT_FOUND, with the message for a job
  * that does not exist. Functions that take a Connection run in catalog work (catalog.h), in the
@@ -92,7 +92,7 @@ typedef struct JobSubmission {
     Digest executable; /* the identity of one of the tenant's executables */
     const char *key;   /* NULL: none. 1 … JOB_KEY_SIZE - 1 bytes */
     Digest request;    /* the digest of the whole request that came with the key */
-    JobState state;    /* NONE stands for queued; else any unfinished state */
+    JobState state;    /* NONE stands for queued; otherwise any unfinished state */
     const char *why;   /* the reason in the first event; may be NULL */
     int priority;
     JobRelease release;
@@ -120,7 +120,7 @@ MUST_CHECK Error *jobs_submit(Connection *catalog, TenantId tenant, const JobSub
 typedef struct JobRestore {
     /* The job, without a key. inputs: only the unused ones. epoch: of the new row. */
     JobSubmission job;
-    /* number 0: the job gets a new id. Else the file owned the job, which returns under this id. */
+    /* number 0: the job gets a new id. Otherwise the file owned the job, which keeps this id. */
     JobId id;
     /* Another node confirms that the job is the tenant's. Without a confirmation the file's claim
      * counts only for a job of the tenant that went from this home. */
@@ -188,7 +188,7 @@ typedef struct JobProgress {
 MUST_CHECK Error *jobs_set_progress(
     Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress);
 
-/* An event that reports something and changes nothing else. */
+/* An event that reports a fact and does not change the job. */
 typedef struct JobTelling {
     JobEventKind kind;
     char *why; /* may be NULL */
@@ -223,7 +223,7 @@ MUST_CHECK Error *jobs_apply(
 MUST_CHECK Error *jobs_set_device_seconds(
     Connection *catalog, TenantId tenant, JobId id, double device_seconds);
 
-/* Adds an event that changes nothing else. Errors: NOT_FOUND. */
+/* Adds an event and changes no other row. Errors: NOT_FOUND. */
 MUST_CHECK Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why);
 
 /* Deletes a finished job. The job disappears at once; later steps delete its large contents
@@ -250,8 +250,8 @@ MUST_CHECK Error *jobs_go_back(
     Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, int64_t keep);
 
 /* Makes a second job from a checkpoint: with the same inputs, the outputs before the checkpoint,
- * and the checkpoint under its number. One call is one step; the caller repeats it, each time as a
- * piece of catalog work of its own, until inout_copy is done (job_copy.h).
+ * and the checkpoint under the same number. One call is one step; the caller repeats it, each time
+ * as a piece of catalog work of its own, until inout_copy is done (job_copy.h).
  *
  * checkpoint: its number; 0: the newest.
  * Errors:     NOT_FOUND no such job or checkpoint; CONFLICT the job is a tombstone; EXHAUSTED the

@@ -27,6 +27,6 @@ void jobs_name_at(Store *store, int64_t row, char out[JOB_ID_TEXT_SIZE]);
  * unchanged. Errors: CORRUPT the row has no state that allows `held`. */
 MUST_CHECK Error *jobs_hold(Connection *catalog, int64_t row, const char *why);
 
-/* Deletes a job whose row cannot be read, in any state, and counts anew what its tenant has stored.
+/* Deletes a job whose row cannot be read, in any state, and recounts what its tenant has stored.
  * Errors: NOT_FOUND; CONFLICT the row can be read (use jobs_remove). */
 MUST_CHECK Error *jobs_remove_damaged(Connection *catalog, TenantId tenant, JobId id);

@@ -8,7 +8,7 @@
 
 typedef struct VerificationRequest {
     JobId job;
-    int64_t checkpoint; /* its number; 0: the newest */
+    int64_t checkpoint; /* the checkpoint's number; 0: the newest */
     int priority;       /* of the replay, like the next two */
     const void *policy;
     size_t policy_size;
@@ -23,7 +23,7 @@ typedef enum VerificationState {
 
 typedef struct Verification {
     VerificationState state;
-    bool has_job; /* false: the job was removed meanwhile */
+    bool has_job; /* false: the job was removed during the verification */
     Job job, replay;
     int64_t checkpoint;
     /* The job's outputs behind the checkpoint when the verification began. */

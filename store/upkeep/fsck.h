@@ -32,7 +32,7 @@ typedef struct FsckOptions {
     /* Checks an unfinished job's policy, which only the scheduler can read. Errors as
      * check_manifest. */
     Error *(*check_policy)(void *context, const void *policy, size_t size);
-    /* Sets invalid settings of tenants to their defaults, and counts anew what each tenant has
+    /* Sets invalid settings of tenants to their defaults, and recounts what each tenant has
      * stored. */
     bool repair;
     /* Another copy (an exported file) for missing or corrupt chunks. Its chunks are verified. */
@@ -53,7 +53,7 @@ typedef struct FsckResult {
      * anew */
     uint64_t weight_files;
     uint64_t weight_files_removed;
-    uint64_t repaired; /* repaired chunks and tenants; they are not among the errors */
+    uint64_t repaired; /* repaired chunks and tenants, which are not counted as errors */
     uint64_t error_count;
     char **errors; /* the first FSCK_ERRORS_MAX errors, one line each */
 } FsckResult;

@@ -20,8 +20,8 @@ MUST_CHECK Error *fsck_note(Fsck *fsck, Error *owned_error);
 MUST_CHECK Error *fsck_repair_chunk(
     Fsck *fsck, TenantId tenant, const ChunkRef *ref, bool *out_repaired);
 
-/* Checks that the store has a chunk with this raw size. A missing chunk is repaired if possible,
- * else added to the result under the name of its user. */
+/* Checks that the store has a chunk with this raw size. A missing chunk is repaired if possible.
+ * Otherwise it is added to the result under the name of its user. */
 MUST_CHECK Error *fsck_check_present(
     Fsck *fsck, TenantId tenant, const ChunkRef *ref, const char *needed_by);
 

@@ -47,7 +47,8 @@ struct Command {
     const CommandOption *options;
     Error *(*run)(CommandContext *context);
     const struct RouteCall *call; /* of a verb of routes.def; NULL: a verb of commands.def */
-    const char *behind;           /* such a verb stands behind that one in the general help */
+    /* the verb behind which the general help lists a verb of routes.def */
+    const char *behind;
 };
 
 /* All verbs of commands.def and routes.def; the last entry has verb NULL. */

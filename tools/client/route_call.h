@@ -1,6 +1,6 @@
 #pragma once
-/* Verbs that send one request and print the answer. A row VERB of routes.def is such a verb; other
- * verbs have steps of the kind. Called by tools/cli on the main thread. */
+/* Verbs that send one request and print the answer. Each row VERB of routes.def is such a verb.
+ * Other verbs send such requests as steps. Called by tools/cli on the main thread. */
 #include "tools/client/remote.h"
 
 typedef enum RouteAnswer {
@@ -38,8 +38,8 @@ typedef enum RouteVerb {
 /* The rows of VERB. */
 extern const RouteCall route_verbs[ROUTE_VERB_COUNT];
 
-/* The options of all rows; those of a row begin behind ROUTE_OPTIONS_<route> and end as every list
- * of options. */
+/* The options of all rows; a row's options begin behind ROUTE_OPTIONS_<route> and end like every
+ * list of options. */
 #define ROUTE_OPTION_AT(line) ROUTE_OPTION_AT_(line)
 #define ROUTE_OPTION_AT_(line) ROUTE_OPTION_##line
 enum {

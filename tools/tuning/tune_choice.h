@@ -3,8 +3,8 @@
  * state, any thread. */
 #include <stdint.h>
 
-/* One call, measured both ways: its time when the rule's value is above its quantity, and when not.
- */
+/* One call, measured both ways: its time when the rule's value is above the call's quantity, and
+ * its time otherwise. */
 typedef struct TunePoint {
     int64_t quantity;
     double below_ns, from_ns;

@@ -2,8 +2,8 @@
 /* Cuts a function's code into basic blocks: runs of instructions that are entered only at their
  * start. Long blocks are cut too, so that a scan of a block covers a bounded number of
  * instructions. A cut costs as much as registers are alive there, so a function of many
- * instructions gets longer blocks, not more cuts: else values that all live together would cost
- * their square. Called by liveness.c. Pure: no state. */
+ * instructions gets longer blocks, not more cuts. More cuts would make the cost quadratic in the
+ * number of values that live at the same time. Called by liveness.c. Pure: no state. */
 #include "vm/code/executable.h"
 
 enum { BASIC_BLOCK_INSTRUCTIONS_MIN = 64, BASIC_BLOCK_CUTS_MAX = 128 };

@@ -83,7 +83,8 @@ typedef struct Primitive {
     Attributes *attributes; /* checked */
 } Primitive;
 
-/* What was derived from the code and is kept with it: begins with how it is released. */
+/* Facts that were derived from the code and are kept with it. Begins with the function that frees
+ * them. */
 typedef struct CodeFacts {
     void (*release)(struct CodeFacts *facts);
 } CodeFacts;
@@ -96,7 +97,7 @@ typedef struct Executable {
     const uint64_t *code;
     uint32_t function_count, constant_count, primitive_count, code_word_count;
     Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
-    bool outline;    /* large constants have no data: their bytes must not be read */
+    bool outline;    /* large constants have no data; their bytes must not be read */
     /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can
      * run it (executable_check_device). Set by the verifier. */
     bool device_strings;

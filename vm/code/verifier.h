@@ -1,13 +1,14 @@
 #pragma once
-/* The verifier: only code that passed it is ever run. It checks static facts; kinds of values are
- * checked at run time. Called by executable_builder_finish (executable_builder.c), on the thread
- * that builds the executable.
+/* The verifier. The interpreter runs only verified code. It checks static facts; kinds of values
+ * are checked at run time. Called by executable_builder_finish (executable_builder.c), on the
+ * thread that builds the executable.
  *
  * Checked: opcodes, flags, operand counts, kinds and ranges; jump targets inside the function; the
- * last instruction ends; definition before use on every path (verifier_flow.c; functions with NULLS
- * start all defined); arities of calls and closures' functions; operators' input and output counts;
- * constants' kinds where an opcode needs one; distinct outs; tensors in the slots that instructions
- * read them from, unless they come out of an object or a packed function (verifier_slots.c). */
+ * last instruction has END; definition before use on every path (verifier_flow.c; functions
+ * with NULLS start all defined); arities of calls and closures' functions; operators' input and
+ * output counts; constants' kinds where an opcode needs one; distinct outs; tensors in the slots
+ * that instructions read them from, unless they come out of an object or a packed function
+ * (verifier_slots.c). */
 #include "vm/code/executable.h"
 
 /* Checks everything and sets device_strings. */

@@ -45,8 +45,8 @@ MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot);
 PackedRegistry *execution_get_packed(const Execution *execution);
 /* The meter that is charged for containers made in this execution. */
 struct ObjectMeter *execution_get_meter(const Execution *execution);
-/* The function that the execution was started with: its results are those of the execution,
- * whatever functions were tail-called since. */
+/* The function that the execution was started with: its results are those of the execution, also
+ * after tail calls of other functions. */
 uint32_t execution_get_entry(const Execution *execution);
 uint32_t execution_get_depth(const Execution *execution);
 /* Frame 0 is the oldest. */

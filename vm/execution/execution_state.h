@@ -74,7 +74,7 @@ struct Execution {
 typedef enum Step {
     STEP_NEXT,     /* completed: continue with the next instruction */
     STEP_FRAME,    /* completed: the top frame is another one */
-    STEP_STOP,     /* nothing happened: execution->stop_result has the reason */
+    STEP_STOP,     /* the instruction did not run: execution->stop_result has the reason */
     STEP_FINISHED, /* completed: no frame is left */
 } Step;
 

@@ -30,7 +30,8 @@ typedef struct Invocation {
  * is needed, and nothing is held. */
 MUST_CHECK Error *invocation_prepare(Invocation *invocation, Step *out_step);
 /* Launches the kernel and frees the workspace. whole: the kernel overwrites none of its inputs, so
- * it may be abandoned half done. Errors: ABANDONED the kernel was; nothing has happened then. */
+ * a started kernel may be abandoned. Errors: ABANDONED the kernel was abandoned; the instruction
+ * has had no effect. */
 MUST_CHECK Error *invocation_launch(Invocation *invocation, bool whole);
 /* Frees everything that invocation_prepare allocated. */
 void invocation_drop(Invocation *invocation);

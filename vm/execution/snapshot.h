@@ -19,7 +19,7 @@ typedef struct SnapshotRegister {
 
 typedef struct Snapshot {
     Executable *executable;      /* retained */
-    Residency *residency;        /* retained: its devices hold the values */
+    Residency *residency;        /* retained, since its devices hold the values */
     uint32_t entry;              /* execution_get_entry */
     Frame *frames;               /* register_base unused */
     uint32_t frame_count;        /* 0: finished; result is set */

@@ -32,7 +32,7 @@ typedef enum ObjectKind {
 
 typedef struct Value {
     uint8_t tag;  /* ValueTag */
-    uint8_t kind; /* ObjectKind for VALUE_OBJECT, else 0 */
+    uint8_t kind; /* ObjectKind for VALUE_OBJECT, otherwise 0 */
     union {
         bool boolean;
         int64_t integer;

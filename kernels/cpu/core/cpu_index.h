@@ -8,7 +8,7 @@
 
 typedef struct CpuIndices {
     const void *data;
-    bool wide; /* int64; else int32 */
+    bool wide; /* the indices are int64; false: int32 */
 } CpuIndices;
 
 /* Loads the index at a position. Another holder of the memory may rewrite it at any moment, so the

@@ -14,9 +14,9 @@ enum { CPU_SWEEP_NEAR_BYTES = 8 << 20 };
 enum { CPU_SWEEP_KEPT_BYTES = 1 << 20 };
 
 typedef struct CpuSweep {
-    /* From the end to the start: opposite to this thread's last reading of these weights, unless it
-     * has read so much else since that no line of them is left. Then forwards is faster, since
-     * processors fetch ahead. */
+    /* Read the weights from the end to the start, opposite to this thread's last reading of them.
+     * False when the thread has read so many other bytes since that no line of the weights is left
+     * in a cache: reading forwards is then faster, since processors fetch ahead. */
     bool backwards;
     /* Together with the bytes that this thread has read since its last reading, the weights are at
      * most CPU_SWEEP_NEAR_BYTES, so they come from a cache. */

@@ -155,7 +155,7 @@ CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
 
 /* e^x within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN.
  * 1.5 * 2^23 leaves the rounded integer in the low mantissa bits; 2^n comes in two factors, so that
- * results below the normal range come out right. What is 0 is not multiplied down to it: products
+ * results below the normal range come out right. A mask makes the results of 0, since products
  * below that range take processors ten times as long. */
 #define CPU_DEFINE_EXP(name, F32, I32)                                                             \
     CPU_INLINE F32 name(F32 x) {                                                                   \

@@ -8,7 +8,7 @@ enum { CPU_BROADCAST_OPERANDS_MAX = 256 };
 typedef struct CpuBroadcast {
     uint32_t rank;                /* 1 at least */
     int64_t dims[SHAPE_RANK_MAX]; /* none is 1 unless rank is 1 */
-    int64_t count;                /* their product */
+    int64_t count;                /* the product of the dims */
 } CpuBroadcast;
 
 /* strides: operand_count rows of SHAPE_RANK_MAX strides in elements (0: repeated), rewritten to

@@ -40,16 +40,17 @@ typedef void CpuLoop(
  * the others of an integer are float64). Comparisons, IS_NAN and
  * NOT write bool. NULL when there is none. */
 CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype);
-/* saturate: what float8 targets do beyond their range. NULL when there is none. */
+/* saturate: values beyond the range of a float8 target become its largest number. Returns NULL when
+ * there is no loop. */
 CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate);
 uint32_t cpu_loop_operands(CpuLoopId id);
 
-/* Units of an LSTM whose gates go through sigmoid and tanh and nothing else. */
+/* Units of an LSTM whose gates use sigmoid and tanh and no other function. */
 typedef struct CpuLstmRow {
-    const float *gates, *products; /* input, output, forget, cell: added up before all else */
+    const float *gates, *products; /* input, output, forget, cell: these two are added first */
     int64_t gate_step;             /* from one gate to the next, in elements */
     int64_t count;                 /* units */
-    float *c, *h;                  /* [count] each: c goes on from what it holds, h is written */
+    float *c, *h;                  /* [count] each: c is updated in place, h is written */
 } CpuLstmRow;
 
 /* Bits as those of CPU_LOOP_ADD, _SIGMOID, _TANH and _MUL in turn; a NaN in c becomes the canonical
@@ -67,7 +68,8 @@ typedef enum CpuReduction {
     CPU_REDUCTION_COUNT
 } CpuReduction;
 
-/* What a reduction has come to: float64 for floats, 64 bits of the same signedness for integers. */
+/* The running result of a reduction: float64 for floats, 64 bits of the same signedness for
+ * integers. */
 typedef union CpuTotal {
     double f64;
     int64_t i64;
@@ -90,7 +92,7 @@ typedef struct CpuReducer {
 
 /* NULL when there is none. */
 const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType dtype);
-/* What a reduction of `count` elements starts from. Of nothing at all, the extremes are the element
- * type's own limits. */
+/* The initial total of a reduction of `count` elements. For 0 elements, the initial totals of MAX
+ * and MIN are the element type's own limits. */
 CpuTotal cpu_reducer_identity(
     const CpuReducer *reducer, CpuReduction reduction, DType dtype, uint64_t count);

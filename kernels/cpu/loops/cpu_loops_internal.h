@@ -77,7 +77,7 @@ enum { CPU_HALF_BLOCK = 512 };
         uint16_t *to, const float *from, int64_t count) {                                          \
         CPU_EACH(i, count) to[i] = scalar_narrow_##half(from[i]);                                  \
     }                                                                                              \
-    /* Widens what the block [begin, begin + count) needs of an operand. */                        \
+    /* Widens the elements of an operand that the block [begin, begin + count) reads. */           \
     __attribute__((unused)) static CpuOperand widen_operand_##half(                                \
         float *block, const CpuOperand *operand, int64_t begin, int64_t count) {                   \
         const uint16_t *from = (const uint16_t *)operand->data + begin * operand->step;            \
@@ -194,7 +194,7 @@ typedef struct LoopRow {
 #define LOOP_ROW_ANGLE(id, function) LOOP_FLOAT_ROW(id, function),
 #define LOOP_ROW_NUMBER1(id, function) LOOP_NUMBER_ROW(id, function),
 
-/* In the table `rows` of a source; NULL: it has none. */
+/* Looks the loop up in the table `rows` of a source; NULL: the table has none. */
 #define LOOP_FIND(rows, id, dtype) loop_find(rows, sizeof(rows) / sizeof *(rows), id, dtype)
 __attribute__((unused)) static CpuLoop *loop_find(
     const LoopRow *rows, size_t count, CpuLoopId id, DType dtype) {

@@ -4,9 +4,8 @@
  * recurrent networks, on the threads of a launch. Pure: a CpuMatmul belongs to its plan.
  *
  * Every element of A B is one chain of multiply-adds in the order of k, started from zero: the bits
- * depend on the element's row of A and column of B and on nothing else, so neither on tiling,
- * packing, threads and the other rows of a batch, nor, between AVX2 and AVX-512, on the vector
- * width. */
+ * depend only on the element's row of A and column of B. They do not depend on tiling, packing,
+ * threads or the other rows of a batch, and are equal for the vector widths of AVX2 and AVX-512. */
 #include <stdatomic.h>
 
 #include "kernels/cpu/core/cpu_internal.h"
@@ -89,9 +88,9 @@ typedef struct CpuWovenRows {
     bool accumulate; /* add to the values in out */
 } CpuWovenRows;
 
-/* out[CPU_MATMUL_PANEL] = a[depth] times the panel b, and the other rows meanwhile, since fetching
- * the panel from a near cache leaves the multipliers idle. (4 MiB of them: 30 µs, as many products
- * woven in 35, one after the other 38.) */
+/* out[CPU_MATMUL_PANEL] = a[depth] times the panel b. The same loop computes the other rows, since
+ * fetching the panel from a near cache leaves the multipliers idle. (Panels of 4 MiB: 30 µs alone,
+ * 35 µs with as many products woven in, 38 µs for both one after the other.) */
 typedef void CpuMatmulWoven(
     const float *a, const float *b, int64_t depth, float *out, const CpuWovenRows *rows);
 void cpu_matmul_woven_avx512(

@@ -1,8 +1,8 @@
 #pragma once
-/* A matrix K × N of bfloat16, N a multiple of CPU_MATMUL_PANEL. Its products with a few float32
- * rows have the same bits as those of the same matrix in float32, since it is widened while it is
- * read; the gain is that half as many bytes are read. Called by cpu_pack.c and cpu_recurrent_run.c.
- * Pure: no state.
+/* A matrix K × N of bfloat16, N a multiple of CPU_MATMUL_PANEL. The matrix is widened while it is
+ * read, so its products with a few float32 rows have the same bits as those of the same matrix in
+ * float32. The gain is that half as many bytes are read. Called by cpu_pack.c and
+ * cpu_recurrent_run.c. Pure: no state.
  *
  * Panels [N / 64] of [K][2][16][2]: column 32 g + 16 h + i of a panel is at [g][i][h], so that one
  * vector of words is two of columns, with a shift and with a mask. The same at every level. */

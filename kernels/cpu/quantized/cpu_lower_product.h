@@ -7,9 +7,8 @@
  * The last group and the last panel end with zeros.
  *
  * bfloat16: every element is one chain of multiply-adds in float32, started from zero, along the
- * depth by pairs, the second of each pair first (as AVX512_BF16 does it): the bits depend on its
- * row and its column and on nothing else. int8: sums of integers, which are exact modulo 2^32 in
- * any order. */
+ * depth by pairs, the second of each pair first (as AVX512_BF16 does it): the bits depend only on
+ * its row and its column. int8: sums of integers, which are exact modulo 2^32 in any order. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 /* The forms of rows and weights. */

@@ -59,7 +59,7 @@ DEVICE float step_long_f32(uint32_t op, float x, float y, float alpha, float bet
 #define FUNCTOR(function) scalar_##function##_f32
 #include "kernels/cuda/device/device_floats.def"
     default:
-        return scalar_nan_f32(); /* the planner asks for nothing else */
+        return scalar_nan_f32(); /* the planner emits no other operation */
     }
 }
 
@@ -107,7 +107,8 @@ DEVICE StepLanes step_f32(const CudaPointwiseStep *step, float alpha, float beta
     return lanes;
 }
 
-/* float64 and integers are rarer: all their steps are such calls, which compiles much faster. */
+/* float64 and integers are rarer: each of their steps is a function call, which compiles much
+ * faster. */
 DEVICE double step_any_f64(uint32_t op, double x, double y, double z, double alpha, double beta) {
     switch (op) {
 #define FLOAT_SHORT(op, expression) STEP_ANSWER(op, expression)
@@ -135,7 +136,7 @@ DEVICE uint64_t step_any_int64(uint32_t op, uint32_t dtype, int64_t x, int64_t y
 #define NAME(before, after) before##int64##after
 #include "kernels/cuda/device/device_integers.def"
     default:
-        return 0; /* the planner asks for nothing else */
+        return 0; /* the planner emits no other operation */
     }
 }
 
@@ -145,7 +146,7 @@ DEVICE uint64_t step_any_uint64(uint32_t op, uint32_t dtype, uint64_t x, uint64_
 #define NAME(before, after) before##uint64##after
 #include "kernels/cuda/device/device_integers.def"
     default:
-        return 0; /* the planner asks for nothing else */
+        return 0; /* the planner emits no other operation */
     }
 }
 
@@ -176,7 +177,7 @@ DEVICE StepLanes step_bits(
     switch (step->op) {
         STEP_BITS(STEP_CASE, is_bool, a->bits[i], b->bits[i], c->bits[i])
     default:
-        return *a; /* the planner asks for nothing else */
+        return *a; /* the planner emits no other operation */
     }
     UNROLLED for (int i = 0; i < LANES; i++) lanes.bits[i] = v[i];
     return lanes;

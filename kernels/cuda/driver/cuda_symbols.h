@@ -1,6 +1,7 @@
 #pragma once
-/* NVIDIA's libraries, opened at run time: the plugin builds without them, and its errors say what
- * is missing. Called by the files of kernels/cuda/ that open a device or a library.
+/* NVIDIA's libraries, opened at run time: the plugin builds without them, and its errors name the
+ * missing library or function. Called by the files of kernels/cuda/ that open a device or a
+ * library.
  *
  * Threads: any; each library is opened once in a process and stays open. */
 #include "base/error.h"

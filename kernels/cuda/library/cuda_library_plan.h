@@ -1,8 +1,8 @@
 #pragma once
 /* The common part of the plans of cuBLASLt's products and cuDNN's convolutions: a launch copies
- * operands at unaligned addresses aside and the output back, and the plan frees what the library
- * made for it. Called by cuda_cublas_matmul.c and cuda_cudnn_conv.c when they plan; launches run on
- * the thread of the execution. */
+ * operands at unaligned addresses aside and the output back, and the plan frees its state of the
+ * library. Called by cuda_cublas_matmul.c and cuda_cudnn_conv.c when they plan; launches run on the
+ * thread of the execution. */
 #include "kernels/cuda/runtime/cuda_operands.h"
 #include "kernels/operator/plan.h"
 
@@ -15,14 +15,14 @@ typedef struct CudaLibraryAddresses {
     uint64_t to;
 } CudaLibraryAddresses;
 
-/* What a library does for its plans. */
+/* The functions of a library's plans. */
 typedef struct CudaLibraryKind {
     const char *kernel_name;
     /* Queues the library's work on the launch's stream, in the device's context. */
     Error *(*run)(const Plan *plan, const Launch *launch, const CudaLibraryAddresses *at);
     /* Queues work on the launch's own operands, behind the library's. NULL: there is none. */
     Error *(*finish)(const Plan *plan, const Launch *launch);
-    /* Frees what the library made for the state. */
+    /* Frees the objects that the library made for the state. */
     void (*deinit)(CudaDevice *device, void *state);
 } CudaLibraryKind;
 
@@ -38,6 +38,6 @@ typedef struct CudaLibraryState {
  * bytes are set here.
  *
  * Errors:    INVALID operands beyond the limits of a shape; as of plan_create.
- * Ownership: takes what the library made for the state, also on errors. */
+ * Ownership: takes the library's objects in the state, also on errors. */
 MUST_CHECK Error *cuda_library_plan_create(Device *device, const PlanRequest *request, void *state,
     size_t state_size, uint64_t workspace_bytes, Plan **out);

@@ -151,9 +151,9 @@ typedef enum CudaPadMode {
 } CudaPadMode;
 
 typedef struct CudaPadParams {
-    uint64_t from, to,
-        value;      /* value: address of one element, 0 for zero; from 0: nothing but it */
-    uint64_t count; /* elements of the output */
+    uint64_t from;             /* 0: the output holds only the value */
+    uint64_t to, value;        /* value: the address of one element; 0: zero */
+    uint64_t count;            /* elements of the output */
     uint32_t size, rank, mode; /* CudaPadMode */
     int64_t in_dims[SHAPE_RANK_MAX], out_dims[SHAPE_RANK_MAX], begin[SHAPE_RANK_MAX];
     int64_t strides[SHAPE_RANK_MAX]; /* of the input */
@@ -183,7 +183,7 @@ typedef struct CudaOneHotParams {
 typedef struct CudaIndices {
     uint64_t address;
     uint64_t fault; /* address of a uint64, all ones before */
-    uint32_t wide;  /* int64; else int32 */
+    uint32_t wide;  /* int64; 0: int32 */
 } CudaIndices;
 
 /* Tuples of `depth` indices, each naming a slice of `slice` units of the data of its batch. Gather

@@ -30,8 +30,9 @@ typedef struct CudaStaging {
     CudaStagingSlot upload_small[CUDA_STAGING_SMALL_COUNT];
     CudaStagingSlot download[CUDA_STAGING_LARGE_COUNT];
     atomic_uint next_upload, next_upload_small;
-    pthread_mutex_t download_mutex; /* one copy at a time has all of download: such copies wait
-                                     * for each other in any case */
+    /* held by one copy, which uses all of download; copies from the device run one after the other
+     * in any case */
+    pthread_mutex_t download_mutex;
 } CudaStaging;
 
 /* In the device's context, as all functions here. Errors: OUT_OF_MEMORY; the driver's. */
