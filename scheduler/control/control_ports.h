@@ -1,9 +1,9 @@
 #pragma once
-/* What the control thread's logic asks of the world. Each function returns at once, but for the
- * reads of the store. What an order leads to comes back as a message, in any order and after any
- * time, and never during the call. A daemon's ports are in control_loop.c,
- * control_executor.c and control_store.c; a
- * test has ports of its own and drives the logic in one thread. */
+/* The ports: what the control thread's logic asks of the world. The logic gives its orders through
+ * them and knows neither threads nor SQLite. Each function returns at once, except the reads of the
+ * store. The result of an order comes back as a message: in any order, after any time, never during
+ * the call. A daemon's ports are made by control_loop.c, control_executor.c and control_store.c;
+ * tests have ports of their own and drive the logic in one thread. */
 #include "base/clock.h"
 #include "scheduler/control/parts/control_outputs.h"
 #include "scheduler/executor/resident_models.h"
@@ -21,112 +21,113 @@ typedef struct ControlJob ControlJob;
 /* ---- messages in ---- */
 
 typedef struct ControlMailbox {
-    /* Whoever drives the logic handles the message by message->handle(control, message), on the
-     * control thread, and calls control_core_turn behind it. Threads: any. */
+    /* Posts a message. The driver of the logic calls message->handle(control, message) on the
+     * control thread, and then control_core_turn. Threads: any. */
     void (*post)(void *self, Message *message);
     void *self;
 } ControlMailbox;
 
 /* ---- orders to what runs jobs ---- */
 
-/* What a job's run consists of: made, used and emptied by the executor. Whoever job_site.def names
- * as the owner in the job's state uses it: the control thread, one I/O task, or the worker's
- * thread. */
+/* The run of a job: inputs, model, execution and slice. The executor makes, uses and empties it.
+ * The owner that job_site.def names for the job's state may touch it: the control thread, one I/O
+ * task, or the worker's thread. */
 typedef struct JobHold {
-    Batch *batch; /* inputs to begin with; NULL: in the store, or used up by the run */
+    Batch *batch; /* inputs to begin with; NULL: the store has them, or the run used them up */
     JobRun *run;
     const ResidentModel *held;
-    Residency *residency;          /* where it is; NULL: in host memory, or there is no run */
-    WorkerSlice slice;             /* what came of it is looked at by the logic when it has ended */
-    ControlOutputs outputs;        /* of the slice */
-    Message slice_ended;           /* its handler, and the next one's, is the logic's */
-    Message paused;                /* a kernel of the slice waits */
-    atomic_bool pause_told;        /* that message is on its way */
+    Residency *residency;          /* where the run is; NULL: in host memory, or there is no run */
+    WorkerSlice slice;             /* the logic reads its result when the slice has ended */
+    ControlOutputs outputs;        /* that the slice made */
+    Message slice_ended;           /* the logic sets its handler, and that of `paused` */
+    Message paused;                /* posted when a kernel of the slice waits */
+    atomic_bool pause_told;        /* `paused` is on its way */
     const ControlMailbox *mailbox; /* the executor's */
 } JobHold;
 
 typedef enum ExecutorTaskKind {
-    EXECUTOR_OPEN,            /* model, inputs and, where there is one, checkpoint, for a slice */
-    EXECUTOR_ENTER_FROM_DISK, /* the same, since the policy moves the job in */
+    EXECUTOR_OPEN,            /* reads model, inputs and the newest checkpoint, for a slice */
+    EXECUTOR_ENTER_FROM_DISK, /* the same, because the policy moves the job in */
     EXECUTOR_ENTER_FROM_HOST,
     EXECUTOR_LEAVE_TO_HOST,
     EXECUTOR_LOAD_WEIGHTS,
-    EXECUTOR_CLOSE_DEVICE, /* whoever reads its memory is waited for */
-    EXECUTOR_OPEN_DEVICE,  /* anew, behind that */
+    EXECUTOR_CLOSE_DEVICE, /* waits for the threads that read the device's memory */
+    EXECUTOR_OPEN_DEVICE,  /* opens a device that was closed */
 } ExecutorTaskKind;
 
-/* Work that waits or takes long. Made by the logic; the executor's from post until done is called.
- */
+/* Work that waits or takes long. The logic makes the task; the executor owns it from `post` until
+ * it calls `done`. */
 typedef struct ExecutorTask {
     Message message;                                                  /* the executor's */
     void (*done)(struct Control *control, struct ExecutorTask *task); /* on the control thread */
     ExecutorTaskKind kind;
-    JobHold *hold;   /* NULL, as all of a job is, for weights and devices */
+    JobHold *hold;   /* NULL for weights and devices, as are all members of a job */
     ControlJob *job; /* the executor does not look into it */
     TenantId tenant;
     JobId id;
     const JobPolicy *policy; /* borrowed from the job */
-    uint64_t model;          /* the policy's number of it; the logic's */
+    uint64_t model;          /* the policy's number of the model; the executor does not use it */
     Digest identity;         /* of the model */
     uint32_t device;
     ExecutionLimits limits; /* of the job's tenant */
     uint64_t grant_bytes;   /* of the job when the task was made, as are the next three */
     bool fresh, has_checkpoint, suspend_passed;
-    uint32_t function; /* of its executable; found by the executor where inputs are read */
+    uint32_t function; /* of the executable; the executor sets it where it reads inputs */
     /* Set by the executor. */
-    uint64_t device_bytes; /* in all, of a device that was opened */
+    uint64_t device_bytes; /* the memory of a device that was opened */
     Error *error;
 } ExecutorTask;
 
-/* What a slice is asked for; as job_run.h says of job_run_request_pause and its like. */
+/* What a slice is asked for. job_run.h describes each at job_run_request_pause and its like. */
 typedef enum ExecutorRequest {
     EXECUTOR_PAUSE,
-    EXECUTOR_RESUME, /* and end behind the kernel that computes */
+    EXECUTOR_RESUME, /* goes on, and ends behind the kernel that computes */
     EXECUTOR_ABANDON,
     EXECUTOR_DISCARD,
 } ExecutorRequest;
 
-/* A device as it is opened first. */
+/* The facts of a device, set when the device is opened for the first time. */
 typedef struct ExecutorDevice {
-    const char *name, *kind, *determinism_class; /* borrowed, as long as the executor is there */
-    bool host_memory;                            /* it computes in the host's memory */
-    uint64_t memory_bytes;                       /* in all */
-    uint64_t speed; /* beside the other devices; 0: it was not measured */
+    const char *name, *kind, *determinism_class; /* borrowed until the executor is released */
+    bool host_memory;                            /* the device computes in the host's memory */
+    uint64_t memory_bytes;                       /* all memory of the device */
+    uint64_t speed; /* relative to the other devices; 0: not measured */
 } ExecutorDevice;
 
-/* Inputs of a job in memory, with which it has not begun. */
+/* Inputs in memory of a job that has not begun. */
 typedef struct ExecutorInputs {
     uint64_t bytes;
     int64_t item_count; /* BATCH_SINGLE: a single run */
 } ExecutorInputs;
 
 typedef struct ControlExecutorPort {
-    /* Errors: OUT_OF_MEMORY; done is then not called. */
+    /* Begins a task. Errors: OUT_OF_MEMORY; `done` is not called then. */
     MUST_CHECK Error *(*post)(void *self, ExecutorTask *task);
-    /* The same as EXECUTOR_OPEN without waiting, of a job whose inputs and model are in memory.
-     * False: nothing has changed, or the inputs are used up. */
+    /* Does EXECUTOR_OPEN at once for a job whose inputs and model are in memory. False: nothing has
+     * changed, or the inputs are used up. */
     bool (*open_at_once)(void *self, const ExecutorTask *task);
-    /* Begins a slice; hold->slice_ended is posted when it has ended. */
+    /* Begins a slice. hold->slice_ended is posted when the slice has ended. */
     void (*run)(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes);
-    /* The slice that runs there keeps its thread; the next one does not wait for it. */
+    /* Lets the slice of the device keep its thread; the next slice does not wait for that thread.
+     */
     void (*set_aside)(void *self, uint32_t device);
-    /* from_ns: of PAUSE, when a kernel that still computes waits. Only while a slice runs. */
+    /* Only while a slice runs. from_ns: of PAUSE, the time from which a kernel waits. */
     void (*request)(void *self, JobHold *hold, ExecutorRequest what, uint64_t from_ns);
-    /* The kernel that the slice computes. Of a hold without a run: none. */
+    /* The kernel that the slice computes; none for a hold without a run. */
     LongKernel (*get_kernel)(void *self, const JobHold *hold);
-    /* Of a hold that rests, as the rest of these. */
+    /* Only of a job that rests, as every function from here to `close`. */
     MUST_CHECK Error *(*take_snapshot)(void *self, const JobHold *hold, JobSnapshot *out_snapshot);
     int64_t (*items_done)(void *self, const JobHold *hold);
     JobRunCounters (*get_counters)(void *self, const JobHold *hold);
     char *(*take_class_change)(void *self, JobHold *hold); /* job_run_take_class_change */
     bool (*find_inputs)(void *self, const JobHold *hold, ExecutorInputs *out_inputs);
     void (*drop_inputs)(void *self, JobHold *hold);
-    /* Lets run, model and inputs go. */
+    /* Releases run, model and inputs. */
     void (*close)(void *self, JobHold *hold);
 
     void (*evict)(void *self, TenantId tenant, const Digest *identity, uint32_t device);
     void (*evict_all)(void *self, uint32_t device);
-    /* Opens the next one. measures: there are others to compare its speed with. */
+    /* Opens one more device. measures: the node has several, so their speeds are compared. */
     MUST_CHECK Error *(*add_device)(
         void *self, const char *spec, bool measures, ExecutorDevice *out_device);
     /* Threads: any. Errors: DEVICE_LOST, also while it is closed; what the device says. */
@@ -137,12 +138,11 @@ typedef struct ControlExecutorPort {
 
 /* ---- orders to the store ---- */
 
-/* Everything of a job that is stored in one go: outputs, how far it is, a checkpoint, events, a
- * state. Made by the logic; the store's from commit until done is called. */
+/* Everything of a job that is stored in one transaction: outputs, progress, a checkpoint, events, a
+ * state. The logic makes the commit; the store owns it from `commit` until it calls `done`. */
 typedef struct StoreCommit {
     Message message; /* the store's */
-    /* On the control thread, when the commit is durable or has failed: the commit is the logic's
-     * again. */
+    /* Called on the control thread when the commit is durable or has failed. */
     void (*done)(struct Control *control, struct StoreCommit *commit);
     ControlJob *job; /* the store does not look into it */
     TenantId tenant;
@@ -151,56 +151,59 @@ typedef struct StoreCommit {
     bool has_snapshot;
     uint32_t snapshot_device; /* whose memory the snapshot refers to; no device: host memory */
     JobTelling *tellings;
-    bool moving; /* the snapshot is of where the job left its device */
+    bool moving; /* the snapshot is that of a move to disk */
     JobSnapshot snapshot;
     int64_t checkpoints_kept;
-    JobState state; /* NONE: as it is */
+    JobState state; /* NONE: the state stays */
     char *why;      /* may be NULL */
     int64_t epoch, new_epoch;
     double device_seconds, started;
     uint64_t start_ns;
     char device[JOB_DEVICE_SIZE];
     /* Set by the store. */
-    uint64_t checkpoint_bytes; /* that the checkpoint takes */
+    uint64_t checkpoint_bytes; /* the size of the checkpoint */
     Error *error;
 } StoreCommit;
 
-/* Storing a new job's row. Made by the logic; the store's from birth until done is called. */
+/* The row of a new job. The logic makes it; the store owns it from `birth` until it calls `done`.
+ */
 typedef struct StoreBirth {
     Message message;                                                 /* the store's */
     void (*done)(struct Control *control, struct StoreBirth *birth); /* on the control thread */
-    ControlJob *job; /* the store does not look into it, nor into the next */
+    ControlJob *job; /* the store does not look into the job, nor into the sender */
     struct ControlRequest *sender;
     TenantId tenant;
     JobSubmission submission;
     const JobRestore *restore; /* NULL: a new job */
     /* Set by the store. */
     JobId id;
-    bool created; /* false: the key stands for that job already */
+    bool created; /* false: id is an older job with the same key */
     Error *error;
 } StoreBirth;
 
-/* What is to be known of a model without reading its weights. */
+/* The facts of a model that are read without its weights. */
 typedef struct StoreModel {
     uint64_t constant_bytes;
     bool device_strings;
 } StoreModel;
 
-/* What a job's events say of the time before this process had it. */
+/* What a job's events say of the time before this process took the job up. */
 typedef struct StorePast {
-    bool suspended; /* once, or more often */
-    bool missed;    /* its deadline, and that was told */
+    bool suspended; /* the job was suspended at least once */
+    bool missed;    /* an event says that the job missed its deadline */
 } StorePast;
 
 typedef struct ControlStorePort {
-    /* Errors: OUT_OF_MEMORY; done is then not called. */
+    /* Begins a commit. Errors: OUT_OF_MEMORY; `done` is not called then. */
     MUST_CHECK Error *(*commit)(void *self, StoreCommit *commit);
-    /* Errors: EXHAUSTED too much waits to be stored; OUT_OF_MEMORY. done is then not called. */
+    /* Begins to store a row. Errors: EXHAUSTED too much waits to be stored; OUT_OF_MEMORY. `done`
+     * is not called then. */
     MUST_CHECK Error *(*birth)(void *self, StoreBirth *birth);
-    /* The device-time of a job whose end is stored already. Nobody hears of a failure. */
+    /* Stores the device-time of a job whose end is stored already. A failure is ignored. */
     void (*set_time)(void *self, TenantId tenant, JobId id, double device_seconds);
 
-    /* Reads: when the logic begins, and for requests that name a job which is not in memory. */
+    /* Reads wait for the disk. Called when the logic begins, and for requests that name a job which
+     * is not in memory. */
     MUST_CHECK Error *(*get)(void *self, TenantId tenant, JobId id, Job *out_job);
     MUST_CHECK Error *(*get_at)(void *self, int64_t row, Job *out_job);
     void (*name_at)(void *self, int64_t row, char out[JOB_ID_TEXT_SIZE]);
@@ -214,17 +217,17 @@ typedef struct ControlStorePort {
     MUST_CHECK Error *(*get_tenant)(void *self, TenantId tenant, Tenant *out_tenant);
     MUST_CHECK Error *(*list_tenants)(void *self, TenantList **out_list);
 
-    /* Rare, so they wait for their commit: jobs_hold, and a transition to CANCELLED. */
+    /* Rare changes, which wait for their commit: jobs_hold, and a transition to CANCELLED. */
     MUST_CHECK Error *(*hold_at)(void *self, int64_t row, const char *why);
     MUST_CHECK Error *(*cancel)(void *self, TenantId tenant, JobId id);
-    /* The store's final failure, if there was one. */
+    /* The failure after which the store stores nothing any more; NULL: there was none. */
     MUST_CHECK Error *(*check)(void *self);
     void *self;
 } ControlStorePort;
 
 typedef struct ControlPorts {
-    Clock clock; /* threads: any */
+    Clock clock; /* Threads: any */
     ControlMailbox mailbox;
     ControlExecutorPort executor;
-    ControlStorePort store; /* on the control thread; the reads of tenants on any */
+    ControlStorePort store; /* Threads: control; any for the reads of tenants */
 } ControlPorts;

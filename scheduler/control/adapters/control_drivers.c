@@ -1,3 +1,5 @@
+#include "scheduler/control/adapters/control_drivers.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -5,9 +7,6 @@
 #include "base/text.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/registry/device_speed.h"
-#include "scheduler/control/adapters/control_executor.h"
-
-/* The devices of an executor: opened, measured, closed and opened anew. */
 
 static Error *describe(ControlDriver *driver) {
     TextBuilder OWN_TEXT(text) = {0};
@@ -18,7 +17,7 @@ static Error *describe(ControlDriver *driver) {
     return text_builder_take(&text, &driver->determinism_class);
 }
 
-/* What a SPEC says beside the index: devices of one model and the same options are equally fast. */
+/* The options of a SPEC. Devices of one kind and class with the same options are equally fast. */
 static const char *spec_options(const char *spec) {
     const char *comma = strchr(spec, ',');
     return comma ? comma : "";
@@ -30,10 +29,10 @@ static bool are_alike(const ControlDriver *a, const ControlDriver *b) {
            strcmp(spec_options(a->spec), spec_options(b->spec)) == 0;
 }
 
-/* On an opening of its own, so that what the measuring does to a device is gone with it. */
-static Error *measure(ControlExecutor *executor, ControlDriver *driver) {
+/* Measures on an opening of its own, so that nothing of the measuring stays on the device. */
+static Error *measure(ControlDrivers *drivers, ControlDriver *driver) {
     OWN(Device, opened) = NULL;
-    for (const ControlDriver *other = executor->drivers; other < driver; other++)
+    for (const ControlDriver *other = drivers->items; other < driver; other++)
         if (are_alike(other, driver)) {
             driver->speed = other->speed;
             return NULL;
@@ -47,15 +46,15 @@ static Error *measure(ControlExecutor *executor, ControlDriver *driver) {
 }
 
 Error *control_drivers_add(
-    ControlExecutor *executor, const char *spec, bool measures, ExecutorDevice *out_device) {
-    ControlDriver *driver = &executor->drivers[executor->driver_count];
+    ControlDrivers *drivers, const char *spec, bool measures, ExecutorDevice *out_device) {
+    ControlDriver *driver = &drivers->items[drivers->count];
     uint64_t bytes;
     TRY(device_spec_apart(spec, &driver->spec));
-    executor->driver_count++;
+    drivers->count++;
     TRY(device_open(driver->spec, &driver->device));
     TRY(describe(driver));
-    if (measures) TRY_WRAP(measure(executor, driver), "--device %s", spec);
-    for (const ControlDriver *other = executor->drivers; other < driver; other++)
+    if (measures) TRY_WRAP(measure(drivers, driver), "--device %s", spec);
+    for (const ControlDriver *other = drivers->items; other < driver; other++)
         if (strcmp(other->name, driver->name) == 0)
             FAIL(USAGE, "--device %s: there is a %s already", spec, driver->name);
     TRY(worker_create(driver->name, &driver->worker));
@@ -69,59 +68,66 @@ Error *control_drivers_add(
     return NULL;
 }
 
-/* Nobody asks it for anything any more; whoever has begun to is waited for. */
-void control_drivers_close(ControlExecutor *executor, uint32_t index) {
-    ControlDriver *driver = &executor->drivers[index];
-    (void)pthread_mutex_lock(&executor->mutex);
+/* Waits for the threads that read the device's memory; no other thread begins to. */
+void control_drivers_close(ControlDrivers *drivers, uint32_t index) {
+    ControlDriver *driver = &drivers->items[index];
+    (void)pthread_mutex_lock(&drivers->mutex);
     Device *device = TAKE(driver->device);
-    while (driver->readers > 0) (void)pthread_cond_wait(&executor->reader_done, &executor->mutex);
-    (void)pthread_mutex_unlock(&executor->mutex);
+    while (driver->readers > 0) (void)pthread_cond_wait(&drivers->reader_done, &drivers->mutex);
+    (void)pthread_mutex_unlock(&drivers->mutex);
     device_close(device);
 }
 
-Error *control_drivers_open(ControlExecutor *executor, uint32_t index, uint64_t *out_bytes) {
-    ControlDriver *driver = &executor->drivers[index];
+Error *control_drivers_open(ControlDrivers *drivers, uint32_t index, uint64_t *out_bytes) {
+    ControlDriver *driver = &drivers->items[index];
     OWN(Device, device) = NULL;
     TRY(device_open(driver->spec, &device));
     TRY(device_total_bytes(device, out_bytes));
-    (void)pthread_mutex_lock(&executor->mutex);
+    (void)pthread_mutex_lock(&drivers->mutex);
     driver->device = TAKE(device);
-    (void)pthread_mutex_unlock(&executor->mutex);
+    (void)pthread_mutex_unlock(&drivers->mutex);
     return NULL;
 }
 
-/* The device, which is not closed before the end of it; NULL: it is closed. */
-static Device *begin_reading(ControlExecutor *executor, ControlDriver *driver) {
-    (void)pthread_mutex_lock(&executor->mutex);
+/* Keeps the device open until end_reading. NULL: the device is closed. */
+static Device *begin_reading(ControlDrivers *drivers, ControlDriver *driver) {
+    (void)pthread_mutex_lock(&drivers->mutex);
     Device *device = driver->device;
     if (device) driver->readers++;
-    (void)pthread_mutex_unlock(&executor->mutex);
+    (void)pthread_mutex_unlock(&drivers->mutex);
     return device;
 }
 
-static void end_reading(ControlExecutor *executor, ControlDriver *driver) {
-    (void)pthread_mutex_lock(&executor->mutex);
+static void end_reading(ControlDrivers *drivers, ControlDriver *driver) {
+    (void)pthread_mutex_lock(&drivers->mutex);
     driver->readers--;
-    (void)pthread_cond_broadcast(&executor->reader_done);
-    (void)pthread_mutex_unlock(&executor->mutex);
+    (void)pthread_cond_broadcast(&drivers->reader_done);
+    (void)pthread_mutex_unlock(&drivers->mutex);
 }
 
-/* Without the mutex: a device may let itself be waited for. */
+/* The device is asked without the mutex, since it may take its time to answer. */
 Error *control_drivers_get_memory(
-    ControlExecutor *executor, uint32_t index, DeviceMemory *out_memory) {
-    ControlDriver *driver = &executor->drivers[index];
-    Device *device = begin_reading(executor, driver);
+    ControlDrivers *drivers, uint32_t index, DeviceMemory *out_memory) {
+    ControlDriver *driver = &drivers->items[index];
+    Device *device = begin_reading(drivers, driver);
     if (!device) FAIL(DEVICE_LOST, "%s is closed", driver->name);
     Error *error = device->class_->memory(device, out_memory);
-    end_reading(executor, driver);
+    end_reading(drivers, driver);
     return error;
 }
 
-void control_drivers_deinit(ControlExecutor *executor) {
+void control_drivers_init(ControlDrivers *drivers) {
+    (void)pthread_mutex_init(&drivers->mutex, NULL);
+    (void)pthread_cond_init(&drivers->reader_done, NULL);
+}
+
+void control_drivers_deinit(ControlDrivers *drivers) {
     for (uint32_t i = 0; i < CONTROL_DEVICES_MAX; i++) {
-        ControlDriver *driver = &executor->drivers[i];
+        ControlDriver *driver = &drivers->items[i];
         device_close(driver->device);
         memory_free(driver->spec);
         memory_free(driver->determinism_class);
     }
+    (void)pthread_cond_destroy(&drivers->reader_done);
+    (void)pthread_mutex_destroy(&drivers->mutex);
 }

@@ -35,14 +35,14 @@ static Error *rewind_some(Connection *catalog, void *context) {
     return job_outputs_rewind(catalog, work->tenant, work->job, &work->done);
 }
 
-/* In steps, between which others write. */
+/* Rewinds in steps, between which other threads write to the catalog. */
 static Error *rewind_outputs(const ControlExecutor *executor, const ExecutorTask *task) {
     Rewinding work = {.tenant = task->tenant, .job = task->id};
     while (!work.done) TRY(catalog_run(executor->options->catalog, rewind_some, &work));
     return NULL;
 }
 
-/* The run of a job that has its model and its inputs. */
+/* Makes the run of a job whose model and inputs are there. */
 static Error *make_run(const ExecutorTask *task) {
     JobHold *hold = task->hold;
     ExecutionOptions options = job_policy_execution_options(task->policy);
@@ -53,7 +53,7 @@ static Error *make_run(const ExecutorTask *task) {
     return NULL;
 }
 
-/* Everything that a run needs: the model on the device, inputs. */
+/* Reads everything that a run needs: the model, onto the device, and the inputs. */
 static Error *open_job(ControlExecutor *executor, ExecutorTask *task) {
     JobHold *hold = task->hold;
     ResidentModels *models = executor->models;
@@ -62,7 +62,7 @@ static Error *open_job(ControlExecutor *executor, ExecutorTask *task) {
     hold->residency = resident_models_get(models, task->tenant, &task->identity, device);
     if (!hold->residency) { /* a model without weights is not loaded by the policy */
         TRY(resident_models_load(
-            models, task->tenant, &task->identity, device, executor->drivers[device].device));
+            models, task->tenant, &task->identity, device, executor->drivers.items[device].device));
         hold->residency = resident_models_get(models, task->tenant, &task->identity, device);
     }
     TRY(make_batch(executor, task));
@@ -112,12 +112,12 @@ static Error *do_task(ControlExecutor *executor, ExecutorTask *task) {
         return NULL;
     case EXECUTOR_LOAD_WEIGHTS:
         return resident_models_load(executor->models, task->tenant, &task->identity, task->device,
-            executor->drivers[task->device].device);
+            executor->drivers.items[task->device].device);
     case EXECUTOR_CLOSE_DEVICE:
-        control_drivers_close(executor, task->device);
+        control_drivers_close(&executor->drivers, task->device);
         return NULL;
     case EXECUTOR_OPEN_DEVICE:
-        return control_drivers_open(executor, task->device, &task->device_bytes);
+        return control_drivers_open(&executor->drivers, task->device, &task->device_bytes);
     }
     return NULL;
 }
@@ -153,7 +153,8 @@ static void end_slice(WorkerSlice *slice) {
     hold->mailbox->post(hold->mailbox->self, &hold->slice_ended);
 }
 
-/* On a thread of the slice's, before the slice can end: the job is there when it is handled. */
+/* Called on the slice's thread before the slice can end, so the job still exists when the message
+ * is handled. */
 static void tell_paused(void *listener) {
     JobHold *hold = listener;
     if (atomic_exchange(&hold->pause_told, true)) return;
@@ -212,11 +213,11 @@ static void run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes
         .sink = {keep_output, hold},
         .done = end_slice};
     job_run_set_paused(hold->run, tell_paused, hold);
-    worker_post(executor->drivers[device].worker, &hold->slice);
+    worker_post(executor->drivers.items[device].worker, &hold->slice);
 }
 
 static void set_aside(void *self, uint32_t device) {
-    worker_set_aside(((ControlExecutor *)self)->drivers[device].worker);
+    worker_set_aside(((ControlExecutor *)self)->drivers.items[device].worker);
 }
 
 static void request(void *self, JobHold *hold, ExecutorRequest what, uint64_t from_ns) {
@@ -286,11 +287,11 @@ static void evict_all(void *self, uint32_t device) {
 }
 
 static Error *add_device(void *self, const char *spec, bool measures, ExecutorDevice *out_device) {
-    return control_drivers_add(self, spec, measures, out_device);
+    return control_drivers_add(&((ControlExecutor *)self)->drivers, spec, measures, out_device);
 }
 
 static Error *get_memory(void *self, uint32_t device, DeviceMemory *out_memory) {
-    return control_drivers_get_memory(self, device, out_memory);
+    return control_drivers_get_memory(&((ControlExecutor *)self)->drivers, device, out_memory);
 }
 
 /* ---- life ---- */
@@ -317,8 +318,7 @@ Error *control_executor_create(
     ControlExecutor *executor = memory;
     executor->options = options;
     executor->mailbox = mailbox;
-    (void)pthread_mutex_init(&executor->mutex, NULL);
-    (void)pthread_cond_init(&executor->reader_done, NULL);
+    control_drivers_init(&executor->drivers);
     Error *error = start(executor);
     if (error) {
         control_executor_finish(executor);
@@ -353,9 +353,9 @@ ControlExecutorPort control_executor_get_port(ControlExecutor *executor) {
 
 void control_executor_finish(ControlExecutor *executor) {
     if (!executor) return;
-    for (uint32_t i = 0; i < executor->driver_count; i++) {
-        worker_release(executor->drivers[i].worker);
-        executor->drivers[i].worker = NULL;
+    for (uint32_t i = 0; i < executor->drivers.count; i++) {
+        worker_release(executor->drivers.items[i].worker);
+        executor->drivers.items[i].worker = NULL;
     }
     io_pool_release(executor->io); /* runs what was posted */
     executor->io = NULL;
@@ -364,9 +364,7 @@ void control_executor_finish(ControlExecutor *executor) {
 void control_executor_release(ControlExecutor *executor) {
     if (!executor) return;
     resident_models_destroy(executor->models);
-    control_drivers_deinit(executor);
+    control_drivers_deinit(&executor->drivers);
     device_close(executor->host);
-    (void)pthread_cond_destroy(&executor->reader_done);
-    (void)pthread_mutex_destroy(&executor->mutex);
     memory_free(executor);
 }

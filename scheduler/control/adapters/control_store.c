@@ -133,7 +133,7 @@ static void written(CatalogRequest *request, Error *owned_error) {
     give_back(CONTAINER_OF(request, Writing, request), owned_error);
 }
 
-/* An end or a rest, and nothing beside it that takes room. */
+/* True: the commit stores an end or a rest, and nothing that takes room. */
 static bool frees(const StoreCommit *commit) {
     return commit->state != JOB_STATE_NONE && commit->state != JOB_STATE_QUEUED &&
            commit->outputs.count == 0 && !commit->has_snapshot;
@@ -148,7 +148,7 @@ static void run_writing(IoTask *task) {
     if (error) give_back(writing, error); /* else it is the writer's now, and may be gone */
 }
 
-/* Made in a few microseconds and without chunks: an I/O thread would only be a detour. */
+/* True: the commit is made in a few microseconds and without chunks, so it needs no I/O thread. */
 static bool is_small(const StoreCommit *commit) {
     uint64_t bytes = 0;
     for (const ControlOutput *output = commit->outputs.first; output; output = output->next)

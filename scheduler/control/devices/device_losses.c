@@ -13,14 +13,14 @@
 #include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/policy_driver.h"
 
-/* Whoever waits for a checkpoint of it gets the next one. */
+/* Drops the job's snapshot. Requests that wait for its checkpoint get the next one. */
 static void lose_snapshot(ControlJob *job) {
     if (job->pending.snapshot_on) job->pending.checkpoint_wanted = true;
     control_job_drop_snapshot(job);
 }
 
-/* What the job was doing there is gone, as after a crash: it goes on from what is stored. What has
- * ended keeps what it made. */
+/* The job loses its run, as after a crash, and goes on from what is stored of it. A job that has
+ * ended keeps its outputs. */
 static void throw_back(ControlJob *job) {
     bool begun = job_site_is_open(&job->site);
     if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(TAKE(job->hold.slice.error));
@@ -45,7 +45,7 @@ static void throw_back(ControlJob *job) {
     control_job_settle(job);
 }
 
-/* Any job that rests there; NULL: none does. */
+/* A job on the device; NULL: there is none. */
 static ControlJob *find_on(const Control *control, uint32_t index) {
     size_t at = 0;
     for (ControlJob *job; (job = control_jobs_next(control, &at));)
@@ -53,7 +53,7 @@ static ControlJob *find_on(const Control *control, uint32_t index) {
     return NULL;
 }
 
-/* Nothing refers to it any more but jobs that rest there. */
+/* True: nothing uses the device but jobs that rest on it. */
 static bool is_quiet(const Control *control, uint32_t index) {
     const ControlDevice *device = &control->devices->items[index];
     if (device->slice.running || device->in_flight > 0) return false;
@@ -65,7 +65,7 @@ static bool is_quiet(const Control *control, uint32_t index) {
     return true;
 }
 
-/* A device that is lost often is looked at seldom. */
+/* Plans when the device is opened again: later, if it was lost often. */
 static void plan_reopening(Control *control, ControlDevice *device, uint64_t now_ns) {
     const ControlOptions *options = &control->options;
     uint64_t pause_ns = options->reopen_pause_ns ? options->reopen_pause_ns : SECOND_NS;
@@ -97,7 +97,7 @@ static void handle_changed(Control *control, ExecutorTask *task) {
     memory_free(task);
 }
 
-/* Closes or opens it: a driver may take seconds. */
+/* Closes or opens the device on an I/O thread, since a driver may take seconds. */
 static void change(Control *control, ControlDevice *device, ExecutorTaskKind kind) {
     control_step_presence(control, device,
         kind == EXECUTOR_CLOSE_DEVICE ? DEVICE_PRESENCE_EVENT_QUIET : DEVICE_PRESENCE_EVENT_DUE);

@@ -23,7 +23,7 @@
 #include "scheduler/control/state/job_models.h"
 #include "scheduler/control/state/policy_driver.h"
 
-/* What a tenant's suspended executions may not take of the host's memory. */
+/* Host memory that executions which wait in it leave free for checkpoints. */
 #define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
 
 static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
@@ -74,7 +74,7 @@ bool control_core_is_over(const Control *control) { return control_life_is_over(
 
 /* ---- life ---- */
 
-/* The policy's settings: a quarter of the host's memory for executions that wait in it. */
+/* Posts the policy's settings. Executions that wait in host memory may have a quarter of it. */
 static void post_config(Control *control) {
     const uint64_t bytes = control->ports.executor.host_bytes / 4;
     uint64_t quantum_ns =

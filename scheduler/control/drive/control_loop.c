@@ -82,8 +82,9 @@ static void serve_failed(ControlLoop *loop) {
     }
 }
 
-/* Its turns are short and everybody waits for them: a worker in the middle of a kernel gives way at
- * once instead of at the end of its milliseconds. Older kernels ignore the wish. */
+/* The control thread's turns are short, and every other thread waits for them: a worker in the
+ * middle of a kernel gives way at once instead of at the end of its milliseconds. Older kernels
+ * ignore the wish. */
 static void ask_for_short_turns(void) {
     const struct { /* the kernel's sched_attr in its first version, which not every libc has */
         uint32_t size, policy;

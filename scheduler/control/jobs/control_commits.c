@@ -36,7 +36,7 @@ static ControlDevice *find_device(Control *control, const StoreCommit *commit) {
     return on_device ? &control->devices->items[commit->snapshot_device] : NULL;
 }
 
-/* What could not be stored is kept, in front of what came since. */
+/* Puts the data of a failed commit back, in front of the data that came since. */
 static void take_back(ControlJob *job, StoreCommit *commit) {
     ControlOutputs newer = job->pending.outputs;
     job->pending.outputs = commit->outputs;
@@ -137,7 +137,7 @@ static void give_up(ControlJob *job, const StoreCommit *commit) {
     if (control->options.warn) control->options.warn(NULL, text);
 }
 
-/* A full disk or quota passes; anything else means that the job's row is not what it should be. */
+/* A full disk or quota may pass; any other error means that the job's row is damaged. */
 static void handle_failure(ControlJob *job, StoreCommit *commit) {
     Control *control = job->control;
     Error *fatal = control->ports.store.check(control->ports.store.self);
@@ -230,7 +230,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     if (commit->state == JOB_STATE_QUEUED && !is_to_end(job)) control_job_submit_again(job);
 }
 
-/* Enough of its outputs are stored. */
+/* Tells the policy if enough outputs of a blocked job are stored. */
 static void unblock(ControlJob *job) {
     if (!job->slice.blocked || control_job_has_many_outputs(job)) return;
     job->slice.blocked = false;
@@ -280,7 +280,7 @@ static bool has_work(const ControlJob *job) {
            job->pending.tellings;
 }
 
-/* The store could not even take the order. */
+/* Called when the store does not accept the order of a commit. */
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
     control_end_order(control);
     ControlDevice *device = find_device(control, owned_commit);

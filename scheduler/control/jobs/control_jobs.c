@@ -11,7 +11,7 @@
 #include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/job_models.h"
 
-/* Inputs of waiting jobs in memory. */
+/* Limits on the inputs that waiting jobs keep in memory, in bytes. */
 enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
 
 bool control_job_has_many_outputs(const ControlJob *job) {
@@ -129,7 +129,7 @@ void control_job_close(ControlJob *job) {
     job->control->ports.executor.close(job->control->ports.executor.self, &job->hold);
 }
 
-/* With everything of it; nothing refers to it any more. */
+/* Frees a job and its parts. Nothing may refer to the job. */
 static void free_job(ControlJob *job) {
     control_outputs_append(&job->pending.outputs, &job->hold.outputs);
     if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(job->hold.slice.error);

@@ -9,7 +9,7 @@
 #include "scheduler/control/state/job_models.h"
 #include "scheduler/control/state/policy_driver.h"
 
-/* Events of one job that wait to be stored; one more than that is dropped. */
+/* Upper bound on the events of a job that wait to be stored; further events are dropped. */
 enum { TELLINGS_MAX = 16 };
 
 /* A job may be preempted or moved out a hundred times a second. An event tells of it once in this
@@ -24,7 +24,7 @@ void control_tellings_free(JobTelling *tellings) {
     }
 }
 
-/* The job goes on where there is no memory for its event, or too many wait; the event is lost. */
+/* An event is lost if there is no memory for it or TELLINGS_MAX events wait; the job goes on. */
 static void append(ControlJob *job, JobEventKind kind, char *owned_why) {
     JobTelling **end = &job->pending.tellings;
     void *memory = NULL;
@@ -75,7 +75,6 @@ void control_tell_moved_out(ControlJob *job, const char *where) {
     control_tell_rarely(job, JOB_EVENT_MOVED_OUT, text_builder_get(&text));
 }
 
-/* Once for each time that it comes to a device. */
 void control_tell_running(ControlJob *job) {
     const Control *control = job->control;
     const ControlDevice *device = &control->devices->items[job->site.device];

@@ -91,7 +91,7 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
 
 /* ---- requests that wait for a kernel ---- */
 
-/* Who suspends a job or wants a checkpoint has an answer by then, whatever runs. */
+/* A request for a suspend or a checkpoint is answered within this time, whatever runs. */
 static const uint64_t LATE_NS = 800000000;
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
@@ -128,7 +128,7 @@ static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
             : "the checkpoint is taken when it ends, or now if you suspend the job");
 }
 
-/* True: others wait on. */
+/* Answers the requests of one job. True: other requests wait on. */
 static bool answer_late(ControlJob *job, uint64_t now_ns) {
     ControlRequest **link = &job->asked.waiters, *request;
     bool wait = false;

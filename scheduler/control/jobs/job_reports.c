@@ -21,7 +21,7 @@ void control_report_moved(ControlJob *job, PolicyEventKind kind, bool worked) {
         job->control, (PolicyEvent){.kind = kind, .job = job->number.low, .worked = worked});
 }
 
-/* A time of the calendar on the monotonic clock; 0 for none. */
+/* The job's deadline on the monotonic clock; 0: none. */
 static uint64_t deadline_ns(const ControlJob *job) {
     const Control *control = job->control;
     if (job->asked.deadline_state != JOB_DEADLINE_AHEAD) return 0;
@@ -31,7 +31,8 @@ static uint64_t deadline_ns(const ControlJob *job) {
     return left > 0 ? now_ns + (uint64_t)(left * 1e9) : now_ns;
 }
 
-/* How long it will take, where it has a deadline and others of its kind were seen to end. */
+/* Posts the time that the job will take, if the job has a deadline and jobs of its kind have ended.
+ */
 static void estimate(ControlJob *job) {
     const ControlExecutorPort *executor = &job->control->ports.executor;
     ExecutorInputs inputs;

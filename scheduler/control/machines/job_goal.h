@@ -1,7 +1,7 @@
 #pragma once
-/* What somebody wants of a job beside that it runs: the machine of job_goal.def. For
- * control_requests.c, control_migration.c, control_releasing.c and control_commits.c, which take
- * its steps; everybody else asks. On the control thread. */
+/* What somebody wants of a job beside that it runs: the machine of job_goal.def. The files of
+ * requests/, control_decisions.c and control_commits.c take its steps through control_step_goal;
+ * every other file only asks. On the control thread. */
 #include "scheduler/control/machines/machine.h"
 #include "store/jobs/job_state.h"
 

@@ -1,7 +1,7 @@
 #pragma once
-/* Where the execution of a job is, and who may touch it: the machine of job_site.def. For
- * control_slices.c, control_slice_end.c, control_aside.c, control_arrival.c, control_commits.c and
- * control_devices.c, which take its steps; everybody else asks. On the control thread. */
+/* Where the execution of a job is, and who may touch it: the machine of job_site.def. The files of
+ * slices/, control_commits.c, job_reports.c and device_losses.c take its steps through
+ * control_step_site; every other file only asks. On the control thread. */
 #include "scheduler/control/machines/machine.h"
 
 typedef enum JobSiteState {

@@ -1,6 +1,7 @@
 #pragma once
-/* What is being stored of a job: the machine of job_storing.def. For control_commits.c and
- * control_requests.c, which take its steps; everybody else asks. On the control thread. */
+/* What is being stored of a job: the machine of job_storing.def. control_commits.c and the files of
+ * requests/ take its steps through control_step_storing; every other file only asks. On the control
+ * thread. */
 #include "scheduler/control/machines/machine.h"
 
 typedef enum JobStoringState {

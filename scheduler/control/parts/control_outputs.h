@@ -1,11 +1,11 @@
 #pragma once
-/* Outputs of a job on their way from its slice to the store: a list that is moved as a whole. Used
- * by whoever owns the list; the worker's thread fills one during a slice. */
+/* Outputs of a job on their way from its slice to the store: a list that is moved as a whole. The
+ * worker's thread fills a list during a slice; the control thread owns it behind the slice. */
 #include <stdbool.h>
 
 #include "serialize/arrays/array_list.h"
 
-/* One output or yield that is not stored yet. */
+/* An output or yield that is not stored yet. */
 typedef struct ControlOutput {
     int64_t sequence, items_done;
     ArrayList arrays;
@@ -18,7 +18,7 @@ typedef struct ControlOutputs {
     uint64_t bytes;
 } ControlOutputs;
 
-/* What a job may have of outputs that are not stored yet: beyond it, it does not go on. */
+/* Limits on uncommitted outputs. A job that is above one is paused until outputs are committed. */
 enum { CONTROL_OUTPUTS_MAX = 8192, CONTROL_OUTPUT_BYTES_MAX = 64 << 20 };
 
 bool control_outputs_are_many(size_t count, uint64_t bytes);

@@ -37,7 +37,7 @@ void control_begin_drain(Control *control, ControlRequest *request) {
     store_resting(control, true);
 }
 
-/* A job whose slice, or what an I/O thread does for it, has not ended. */
+/* Describes a job that a slice or an I/O task still uses. */
 static void describe_left(ControlJob *job, TextBuilder *out) {
     char name[JOB_ID_TEXT_SIZE];
     const bool computes = job_site_has_slice(&job->site);

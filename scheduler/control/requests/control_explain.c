@@ -31,7 +31,7 @@ static void append_kernel(TextBuilder *out, const ControlJob *holder) {
         text_appendf(out, ", of %.1f s that it took before", (double)kernel.usual_ns * 1e-9);
 }
 
-/* Why the other one goes before it. */
+/* Why the job that has the device goes before the one that waits. */
 static const char *order(const ControlJob *job, const ControlJob *holder) {
     if (holder->priority < job->priority) return "which goes first";
     if (holder->priority > job->priority) return "until its slice ends";
@@ -53,7 +53,7 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
     append_kernel(out, holder);
 }
 
-/* waits: it has no memory there yet. */
+/* waits: the job has no memory on the device yet. */
 static void append_device(TextBuilder *out, const ControlJob *job, uint32_t index, bool waits) {
     const Control *control = job->control;
     const ControlDevice *device = &control->devices->items[index];

@@ -56,7 +56,7 @@ static Error *stop(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-/* The policy forgets it first, if it knows it. */
+/* Gives the job to another node. A job that the policy knows is forgotten by the policy first. */
 static Error *give(ControlJob *job, ControlRequest *request) {
     if (!job_goal_allows(&job->asked.goal, JOB_GOAL_EVENT_TRANSFER) ||
         job->pending.stored == JOB_STATE_IN_DOUBT)
@@ -71,7 +71,7 @@ static Error *give(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-/* False: no device here can run it; it is suspended then, and that is the answer. */
+/* False: no device here can run the job. The job is suspended, and the request waits for that. */
 static bool place(ControlJob *job, ControlRequest *request) {
     if (control_job_place(job, job->policy.device, &job->asked.resume_device)) return true;
     request->suspended = true;
@@ -94,7 +94,7 @@ static Error *take_back(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-/* The device that it demanded may not exist here; then any will do. */
+/* The job may demand a device that does not exist here; then it may have any. */
 static Error *own(ControlJob *job, ControlRequest *request) {
     Control *control = job->control;
     if (!rests(job, JOB_STATE_IN_DOUBT)) return fail_state(job, "own");

@@ -15,7 +15,7 @@ typedef struct Preparation {
     Digest identity;
 } Preparation;
 
-/* A failure is no one's to hear: the first run meets the same, and says so. */
+/* A failure is ignored: the first run of the model fails in the same way, and reports it. */
 static void prepare(IoTask *task) {
     Preparation *self = CONTAINER_OF(task, Preparation, task);
     uint32_t index;

@@ -17,7 +17,7 @@
 
 /* ---- start: what the store holds ---- */
 
-/* What is to be known of a model, without reading its weights. */
+/* Gives the job its model, without reading the weights. */
 static Error *set_model(ControlJob *job, const Job *row) {
     const Control *control = job->control;
     const ControlStorePort *store = &control->ports.store;
@@ -165,7 +165,7 @@ static Error *adopt_all(Control *control, JobState state) {
     return error;
 }
 
-/* Defaults count in the place of settings that make no sense. */
+/* Warns of damaged settings of tenants, whose defaults hold. */
 static Error *tell_damage(Control *control) {
     OWN(TenantList, tenants) = NULL;
     char text[256];

@@ -27,7 +27,8 @@ static Error *hold(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-/* The policy forgets it; control.c then wants it released. */
+/* Releases the job. A job that the policy knows is forgotten by the policy first; control_leave
+ * then stores the release. */
 static Error *release(ControlJob *job, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     control_step_goal(job, JOB_GOAL_EVENT_RELEASE);

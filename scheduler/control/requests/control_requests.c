@@ -28,7 +28,7 @@
 #include "scheduler/control/state/control_tenants.h"
 #include "scheduler/node/submission.h"
 
-/* A job that is not to be: the policy forgets it, its slice ends, nothing of it was stored. */
+/* Takes back a job that was not stored: the policy forgets the job, and its slice ends. */
 static void take_off(ControlJob *job) {
     control_step_storing(job, JOB_STORING_EVENT_ROW_REFUSED);
     control_report_known(job, POLICY_EVENT_CANCEL_REQUESTED);
@@ -93,7 +93,7 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
-/* The policy says at once whether it takes the job. */
+/* Submits the job to the policy, which accepts or refuses it at once. */
 static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) {
     control_job_submit(job, POLICY_PLACE_NONE, device, live_bytes);
     control_apply_events(job->control);
@@ -101,7 +101,7 @@ static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) 
     return job->refusal.kind == POLICY_ACTION_REFUSE ? control_fail_refused(&job->refusal) : NULL;
 }
 
-/* A job of its own, with its batch. */
+/* Makes a job from the submission's batch and arrival. */
 static Error *make_job(Control *control, Submission *submission, ControlJob **out) {
     TRY(control_tell_tenant(control, submission->tenant));
     TRY(control_job_create(control, out));
@@ -110,7 +110,7 @@ static Error *make_job(Control *control, Submission *submission, ControlJob **ou
     return NULL;
 }
 
-/* What a submission asks for, before anything is stored of it. */
+/* Checks the submission, asks the policy, and begins to store the job's row. */
 static Error *admit(ControlJob *job, ControlRequest *request) {
     Submission *submission = request->submission;
     uint64_t device;
@@ -139,12 +139,12 @@ static Error *fail_state(const char *what, const char *state) {
     FAIL(CONFLICT, "cannot %s a job that is %s", what, state);
 }
 
-/* It goes into a file or to another node. */
+/* True: the job goes into a file or to another node. */
 static bool is_going(const ControlJob *job) {
     return job_goal_is_leaving(&job->asked.goal) || job_goal_is_departing(&job->asked.goal);
 }
 
-/* A job that was halted: its data is stored now, if there is room, and that is the answer. */
+/* Tries to store the data of a stalled job now. The request is answered by that commit. */
 static Error *try_to_store(ControlJob *job, ControlRequest *request) {
     TRY(control_wait_for(job, request));
     control_step_storing(job, JOB_STORING_EVENT_ASK);
@@ -241,7 +241,8 @@ static void explain(Control *control, const ControlRequest *request) {
         control_explain_wait(job, request->text);
 }
 
-/* A request that was answered may be gone: nothing looks at it then. */
+/* Handles a request. A request that was answered may be gone, so nothing looks at it behind this.
+ */
 static Error *handle(Control *control, ControlRequest *request) {
     Error *error;
     switch (request->kind) {

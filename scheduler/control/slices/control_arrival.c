@@ -18,12 +18,12 @@ struct ControlArrival {
     TenantId tenant;
     const ResidentModel *held;
     Residency *residency;
-    uint32_t device; /* whose residency it is; CONTROL_DEVICES_MAX: no device's of this node */
+    uint32_t device; /* of the residency; CONTROL_DEVICES_MAX: the node has no such device */
     JobRun *run;
     WarmStorages *warm;
 };
 
-/* The model's weights in host memory, as its jobs have them where the cpu runs jobs. */
+/* Loads the model's weights into host memory. Where the cpu runs jobs, its jobs share them. */
 static Error *open_model(ControlArrival *self, TenantId tenant, const Digest *identity) {
     Control *control = self->control;
     const ControlOptions *options = &control->options;
@@ -32,7 +32,7 @@ static Error *open_model(ControlArrival *self, TenantId tenant, const Digest *id
     TRY(resident_models_hold(control->executor->models, tenant, identity, &self->held));
     if (device) {
         TRY(resident_models_load(control->executor->models, tenant, identity, self->device,
-            control->executor->drivers[self->device].device));
+            control->executor->drivers.items[self->device].device));
         self->residency =
             resident_models_get(control->executor->models, tenant, identity, self->device);
     }
@@ -69,7 +69,7 @@ Error *control_arrival_open(Control *control, TenantId tenant, const Digest *ide
     return NULL;
 }
 
-/* Weights that were loaded for a job that did not come. */
+/* A message that evicts weights which were loaded for a job that did not come. */
 typedef struct Unused {
     Message message;
     TenantId tenant;
@@ -77,7 +77,7 @@ typedef struct Unused {
     uint32_t device;
 } Unused;
 
-/* What a job of this node uses, or has used, is the policy's. */
+/* Weights of a model that a job of this node uses or has used are evicted by the policy alone. */
 static void evict_unused(void *context, Message *message) {
     Control *control = context;
     Unused *unused = (Unused *)message;

@@ -86,7 +86,8 @@ void control_move_aside_out(ControlJob *job, PolicyPlace place) {
     control_request_slice(job, EXECUTOR_RESUME, 0);
 }
 
-/* An error waits until the policy runs the job, unless nobody is to hear of it. */
+/* The slice's error is kept until the policy runs the job. It is dropped if the device is lost, the
+ * job has ended or is cancelled, or the policy does not know the job. */
 AsideEnd control_end_aside(ControlJob *job) {
     const uint8_t was = job->site.state;
     WorkerSlice *slice = &job->hold.slice;

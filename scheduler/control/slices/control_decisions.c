@@ -14,7 +14,8 @@
 #include "scheduler/control/state/policy_driver.h"
 #include "scheduler/node/refusal_text.h"
 
-/* Its state says why, with the figures; what an I/O task last said of it belongs to that. */
+/* Ends or suspends the job with the policy's reason and figures. The last error of an I/O task
+ * belongs to the reason RETRIES. */
 static void end_by_policy(ControlJob *job, JobState state, const PolicyAction *action) {
     char reason[REFUSAL_TEXT_SIZE], why[JOB_WHY_SIZE];
     refusal_text_print(action, reason);
@@ -24,7 +25,7 @@ static void end_by_policy(ControlJob *job, JobState state, const PolicyAction *a
     control_want_state(job, state, why);
 }
 
-/* The policy has suspended the job. */
+/* Called when the policy has suspended the job: stores that it is suspended or held. */
 static void rest(ControlJob *job) {
     const JobState rest = job_goal_info(&job->asked.goal)->rest;
     control_step_goal(job, JOB_GOAL_EVENT_RESTED);
@@ -93,7 +94,8 @@ static void perform_on_job(ControlJob *job, const PolicyAction *action) {
     }
 }
 
-/* What is to be begun on a device that is lost: the policy takes it back when it learns of that. */
+/* True: the action concerns a lost device. It is not performed; the policy takes it back when it
+ * learns of the loss. */
 static bool is_void(const Control *control, const PolicyAction *action) {
     bool on_device =
         action->kind == POLICY_ACTION_RUN || action->kind == POLICY_ACTION_PREEMPT ||

@@ -19,7 +19,7 @@ void control_fail_job(ControlJob *job, Error *owned_error) {
     error_free(owned_error);
 }
 
-/* At the safepoint where the slice ended: what a checkpoint is to be written from. */
+/* Takes a snapshot at the safepoint where the slice ended, if a checkpoint is due or wanted. */
 static void take_snapshot(ControlJob *job) {
     uint64_t now_ns = control_now_ns(job->control);
     bool due = job->pending.checkpoint_due_ns && now_ns >= job->pending.checkpoint_due_ns;
@@ -34,7 +34,6 @@ uint64_t control_suspend_due_ns(const ControlJob *job) {
     return job->asked.suspend_due_ns == JOB_SUSPEND_PASSED ? 0 : job->asked.suspend_due_ns;
 }
 
-/* As `run --suspend-after` asked for when it submitted the job. */
 void control_suspend_due(ControlJob *job) {
     job->asked.suspend_due_ns = JOB_SUSPEND_PASSED;
     control_report(job, POLICY_EVENT_SUSPEND_REQUESTED);
@@ -51,7 +50,7 @@ static void note_slice(ControlJob *job) {
     device->slice.last = job;
 }
 
-/* The policy learns of it with the device. */
+/* The device was lost during the slice. The policy learns that from the loss of the device. */
 static void lose_slice(ControlJob *job) {
     control_leave_device(job, control_slice_ns(job));
     error_free(job->hold.slice.error);
@@ -60,7 +59,7 @@ static void lose_slice(ControlJob *job) {
     control_update_status(job);
 }
 
-/* What it made so far is there, whatever comes of it. */
+/* Takes outputs, progress and counters of the slice, which are valid even if the slice failed. */
 static void take_results(ControlJob *job) {
     const ControlExecutorPort *executor = &job->control->ports.executor;
     control_outputs_append(&job->pending.outputs, &job->hold.outputs);
@@ -71,7 +70,7 @@ static void take_results(ControlJob *job) {
         control_suspend_due(job);
 }
 
-/* What its slices made is dropped. */
+/* True: the outputs of the job's slice are dropped. */
 static bool is_unwanted(const ControlJob *job) {
     return job_goal_info(&job->asked.goal)->discards_slice ||
            job_storing_has_ended(&job->pending.storing);
@@ -91,7 +90,8 @@ static void end_aside(ControlJob *job) {
     control_job_settle(job);
 }
 
-/* Nobody wants it any more; an error may be that its kernel was left. */
+/* Ends the slice of a job that is cancelled or has ended. The slice's error does not matter: the
+ * kernel may have been abandoned. */
 static void end_cancelled(ControlJob *job) {
     control_outputs_deinit(&job->hold.outputs);
     if (error_code(job->hold.slice.error) == ERROR_DEVICE_LOST) {

@@ -87,7 +87,7 @@ static void begin_opening(ControlJob *job) {
     control_begin_task(job->control, task);
 }
 
-/* Nothing of a run was ever stored of it. */
+/* True: nothing of a run of the job was ever stored. */
 static bool is_fresh(const ControlJob *job) {
     return job->pending.durable.state == JOB_DURABLE_INPUTS;
 }

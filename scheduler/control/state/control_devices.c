@@ -29,7 +29,7 @@ const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_inde
     return NULL;
 }
 
-/* ---- coming ---- */
+/* ---- devices that come ---- */
 
 void control_tell_device_added(Control *control, uint32_t index, uint64_t bytes) {
     ControlDevice *device = &control->devices->items[index];
@@ -56,7 +56,7 @@ Error *control_add_device(Control *control, const char *spec) {
     return NULL;
 }
 
-/* ---- going ---- */
+/* ---- devices that are lost ---- */
 
 void control_warn_of_device(const Control *control, const ControlDevice *device, const char *what) {
     char text[256];
@@ -75,7 +75,7 @@ void control_lose_device(Control *control, uint32_t index) {
         control, device, "is lost; its jobs go on from their checkpoints when there is a device");
 }
 
-/* ---- what others may see ---- */
+/* ---- what other threads are shown ---- */
 
 void control_note_idle_devices(Control *control) {
     for (uint32_t i = 0; i < control->devices->count; i++)
@@ -102,7 +102,7 @@ const char *control_find_class(const Control *control, const char *device) {
 
 uint32_t control_device_count(const Control *control) { return control->devices->count; }
 
-/* Without the mutex: a device may let itself be waited for. */
+/* Called without the status mutex, since a device may take its time to answer. */
 static Error *get_memory(Control *control, uint32_t index, ControlDeviceStatus *inout_status) {
     const ControlExecutorPort *executor = &control->ports.executor;
     DeviceMemory memory;

@@ -22,7 +22,7 @@ struct ControlJob {
     } name;
     struct Control *control;
     /* Written once, when the job comes. */
-    JobId id; /* number 0 while its row is not stored */
+    JobId id; /* number 0: the row is not stored yet */
     TenantId tenant;
     struct ControlModel *model;
     JobPolicy policy;
@@ -30,12 +30,12 @@ struct ControlJob {
     uint32_t function;
     double deadline; /* seconds since 1970; NaN: none */
 
-    bool known;           /* to the policy: from ACCEPT to FAIL, RELEASE or the end of its run */
+    bool known;           /* to the policy: from ACCEPT to FAIL, RELEASE or the end of the run */
     PolicyAction refusal; /* kind REFUSE: the policy refused the job */
-    uint64_t demanded;    /* the device that it waits for; POLICY_NO_DEVICE: any */
-    uint64_t kept_bytes;  /* counted in Control for a batch that waits in memory */
+    uint64_t demanded;    /* the device that the job demands; POLICY_NO_DEVICE: any */
+    uint64_t kept_bytes;  /* counted in JobTable for inputs that wait in memory */
     JobSite site;         /* written by control_step_site alone, but for the device */
-    JobHold hold;         /* what its run consists of; control_ports.h */
+    JobHold hold;         /* the run; control_ports.h says who may touch it */
     JobSlice slice;
     JobPending pending;
     JobAsked asked;
