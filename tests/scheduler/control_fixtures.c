@@ -202,6 +202,31 @@ void control_fixture_wait_progress(ControlFixture *fixture, JobId id, uint64_t i
     fail_msg("it does not go on");
 }
 
+void control_fixture_wait_running(ControlFixture *fixture, JobId id) {
+    ControlStatus status = {0};
+    for (int i = 0; i < 60000 && !status.running; i++) {
+        assert_true(control_find_status(fixture->control, id, &status));
+        fixture_pause_ms(1);
+    }
+    assert_true(status.running);
+}
+
+void control_fixture_wait_kernel(ControlFixture *fixture, JobId id, const char *kernel) {
+    char words[128];
+    (void)snprintf(words, sizeof words, "kernel %s has computed for", kernel);
+    for (int i = 0; i < 60000; i++) {
+        OWN(Error, error) = control_checkpoint(fixture->control, TENANT_DEFAULT, id);
+        if (error && strstr(error_message(error), words)) {
+            assert_int_equal(error_code(error), ERROR_EXHAUSTED);
+            return;
+        }
+        assert_true(!error || error_code(error) == ERROR_CONFLICT || /* it has not begun */
+                    error_code(error) == ERROR_EXHAUSTED);           /* it is between kernels */
+        fixture_pause_ms(2);
+    }
+    fail_msg("the job does not come to its kernel");
+}
+
 static Error *remove_job(Connection *catalog, void *context) {
     return jobs_remove(catalog, TENANT_DEFAULT, *(const JobId *)context);
 }

@@ -43,6 +43,10 @@ void control_fixture_wait_outputs(ControlFixture *fixture, JobId id, int64_t cou
 /* Waits until a single run has done more than so many instructions. Its time on a device begins to
  * count before its execution does, so that says nothing of it; each look stores a checkpoint. */
 void control_fixture_wait_progress(ControlFixture *fixture, JobId id, uint64_t instructions);
+/* Waits until the job runs, or is sliced out for a moment. */
+void control_fixture_wait_running(ControlFixture *fixture, JobId id);
+/* Waits until the job is inside the kernel of that name, which computes for more than a second. */
+void control_fixture_wait_kernel(ControlFixture *fixture, JobId id, const char *kernel);
 /* A job that was suspended in its middle: of function "slow" with at least one item done, but not
  * all, or a single run of "forever". */
 void control_fixture_suspended(ControlFixture *fixture, int64_t rows, bool items, JobId *out_id);

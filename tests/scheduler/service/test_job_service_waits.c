@@ -56,6 +56,7 @@ static void test_job_service_waits_never_answer_with_an_older_state(void **state
     enum { ASKERS = 80 };
     ServiceFixture OWN_SERVICE(fixture);
     JobsApiJob job;
+    JobId id;
     JobsApiWait waits[ASKERS];
     sem_t done;
     bool suspended;
@@ -64,7 +65,8 @@ static void test_job_service_waits_never_answer_with_an_older_state(void **state
     api = fixture.api.class_;
     assert_ok(service_fixture_submit(&fixture, "kernel", 6000, false, &job));
     service_fixture_wait(&fixture, "running", &job);
-    fixture_pause_ms(300); /* it is in its kernel */
+    assert_true(job_id_parse(job.job, &id));
+    control_fixture_wait_kernel(&fixture.node, id, "MatMul");
     (void)sem_init(&done, 0, 0);
     for (int i = 0; i < ASKERS; i++) {
         assert_ok(

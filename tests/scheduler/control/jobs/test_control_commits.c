@@ -121,10 +121,13 @@ static void test_control_stops_a_job_that_gives_without_end(void **state) {
     int64_t full = (int64_t)tenant.bytes_stored;
     assert_ok(catalog_run(fixture.catalog, set_quota, &full));
     wait_for_why(&fixture, id, "waits until its data can be stored");
-    const struct timespec pause = {.tv_nsec = 300000000};
-    (void)nanosleep(&pause, NULL); /* what was on its way has come back */
-    assert_true(control_find_status(fixture.control, id, &before));
-    (void)nanosleep(&pause, NULL);
+    before = (ControlStatus){.running = true};
+    for (int i = 0; i < 60000 && (before.running || !before.halted); i++) {
+        assert_true(control_find_status(fixture.control, id, &before));
+        fixture_pause_ms(2);
+    }
+    assert_true(before.halted && !before.running); /* what was on its way has come back */
+    fixture_pause_ms(100);
     assert_true(control_find_status(fixture.control, id, &after));
     assert_true(after.device_seconds == before.device_seconds);
     assert_fails_saying(

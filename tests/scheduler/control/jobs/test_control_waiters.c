@@ -55,16 +55,77 @@ static void test_control_bears_requests_that_cross(void **state) {
     assert_ok(control_check(fixture.control));
 }
 
+/* Nothing is stored from when it is held to when it is released. */
+typedef struct HeldCatalog {
+    Catalog *catalog;
+    sem_t held, release;
+    pthread_t thread;
+} HeldCatalog;
+
 static Error *wait_for_release(Connection *catalog, void *context) {
+    HeldCatalog *hold = context;
     (void)catalog;
-    while (sem_wait(context) != 0) continue;
+    (void)sem_post(&hold->held);
+    while (sem_wait(&hold->release) != 0) continue;
     return NULL;
 }
 
 static void *hold_catalog(void *argument) {
-    ControlFixture *fixture = ((void **)argument)[0];
-    assert_ok(catalog_run(fixture->catalog, wait_for_release, ((void **)argument)[1]));
+    HeldCatalog *hold = argument;
+    assert_ok(catalog_run(hold->catalog, wait_for_release, hold));
     return NULL;
+}
+
+static void begin_hold(HeldCatalog *hold, Catalog *catalog) {
+    hold->catalog = catalog;
+    assert_int_equal(sem_init(&hold->held, 0, 0), 0);
+    assert_int_equal(sem_init(&hold->release, 0, 0), 0);
+    assert_int_equal(pthread_create(&hold->thread, NULL, hold_catalog, hold), 0);
+    while (sem_wait(&hold->held) != 0) continue;
+}
+
+static void end_hold(HeldCatalog *hold) {
+    assert_int_equal(sem_post(&hold->release), 0);
+    (void)pthread_join(hold->thread, NULL);
+    (void)sem_destroy(&hold->held);
+    (void)sem_destroy(&hold->release);
+}
+
+/* An answer that comes on the control thread. */
+typedef struct Answer {
+    sem_t given;
+    Error *error;
+} Answer;
+
+static void take_answer(void *context, Error *owned_error) {
+    Answer *answer = context;
+    answer->error = owned_error;
+    (void)sem_post(&answer->given);
+}
+
+/* The request is before the control thread when this returns. */
+static void ask_cancel(Control *control, JobId job, Answer *answer) {
+    assert_int_equal(sem_init(&answer->given, 0, 0), 0);
+    assert_ok(control_ask(control, CONTROL_ASK_CANCEL, TENANT_DEFAULT, job, take_answer, answer));
+}
+
+/* Returns the answer's error. */
+static Error *wait_answer(Answer *answer) {
+    while (sem_wait(&answer->given) != 0) continue;
+    (void)sem_destroy(&answer->given);
+    return answer->error;
+}
+
+/* Waits until no job waits, runs or is suspended: what is left is being stored, or is stored. */
+static void wait_for_ends(ControlFixture *fixture) {
+    ControlTenantStatus status = {0};
+    for (int i = 0; i < 60000; i++) {
+        control_get_tenant(fixture->control, TENANT_DEFAULT, &status);
+        if (status.waiting + status.running + status.suspended == 0) return;
+        fixture_pause_ms(1);
+    }
+    fail_msg(
+        "%zu wait, %zu run, %zu are suspended", status.waiting, status.running, status.suspended);
 }
 
 static void *resume(void *argument) {
@@ -78,61 +139,52 @@ static void *resume(void *argument) {
 static void test_control_answers_a_cancel_with_its_own_state(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
-    sem_t release;
-    pthread_t holder;
-    JobId id;
-    Job job;
-    void *hold[2] = {&fixture, &release};
+    bool resumed = false;
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
-    assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
-    assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
-    assert_int_equal(sem_init(&release, 0, 0), 0);
-    assert_int_equal(pthread_create(&holder, NULL, hold_catalog, hold), 0);
-    fixture_pause_ms(50);
-    Asker resumes = {.control = fixture.control, .job = id};
-    Asker cancels = {.control = fixture.control, .job = id, .cancels = true};
-    assert_int_equal(pthread_create(&resumes.thread, NULL, resume, &resumes), 0);
-    fixture_pause_ms(50); /* its row is with the catalog */
-    assert_int_equal(pthread_create(&cancels.thread, NULL, ask, &cancels), 0);
-    fixture_pause_ms(50); /* it waits beside the resume */
-    assert_int_equal(sem_post(&release), 0);
-    (void)pthread_join(holder, NULL);
-    (void)pthread_join(resumes.thread, NULL);
-    (void)pthread_join(cancels.thread, NULL);
-    assert_ok(resumes.error);
-    assert_ok(cancels.error);
-    assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
-    assert_int_equal(job.state, JOB_STATE_CANCELLED);
-    (void)sem_destroy(&release);
+    for (long pause_ms = 10; pause_ms < 1000 && !resumed; pause_ms *= 2) {
+        HeldCatalog hold;
+        Answer cancelled;
+        JobId id;
+        Job job;
+        assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
+        assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
+        begin_hold(&hold, fixture.catalog);
+        Asker resumes = {.control = fixture.control, .job = id};
+        assert_int_equal(pthread_create(&resumes.thread, NULL, resume, &resumes), 0);
+        fixture_pause_ms(pause_ms); /* the resume's row is with the catalog, or comes too late */
+        ask_cancel(fixture.control, id, &cancelled);
+        end_hold(&hold);
+        (void)pthread_join(resumes.thread, NULL);
+        resumed = !resumes.error;
+        assert_true(resumed || error_code(resumes.error) == ERROR_CONFLICT);
+        error_free(resumes.error);
+        assert_ok(wait_answer(&cancelled));
+        assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
+        assert_int_equal(job.state, JOB_STATE_CANCELLED);
+    }
+    assert_true(resumed);
 }
 
 /* A cancel that comes while the job's end is being stored comes too late, and is told so. */
 static void test_control_answers_a_cancel_that_came_too_late(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
-    sem_t release;
-    pthread_t holder;
+    HeldCatalog hold;
+    Answer cancelled;
     JobId id;
     Job job;
-    void *hold[2] = {&fixture, &release};
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "slow", 2, false, NULL, &id));
-    assert_int_equal(sem_init(&release, 0, 0), 0);
-    assert_int_equal(pthread_create(&holder, NULL, hold_catalog, hold), 0);
-    fixture_pause_ms(600); /* it has run to its end, or will be cancelled before */
-    Asker cancels = {.control = fixture.control, .job = id, .cancels = true};
-    assert_int_equal(pthread_create(&cancels.thread, NULL, ask, &cancels), 0);
-    fixture_pause_ms(50);
-    assert_int_equal(sem_post(&release), 0);
-    (void)pthread_join(holder, NULL);
-    (void)pthread_join(cancels.thread, NULL);
+    begin_hold(&hold, fixture.catalog);
+    wait_for_ends(&fixture);
+    ask_cancel(fixture.control, id, &cancelled);
+    end_hold(&hold);
+    OWN(Error, error) = wait_answer(&cancelled);
     assert_ok(jobs_get(fixture.store, TENANT_DEFAULT, id, &job));
-    assert_int_equal(cancels.error == NULL, job.state == JOB_STATE_CANCELLED);
+    assert_int_equal(error == NULL, job.state == JOB_STATE_CANCELLED);
     assert_true(job.state == JOB_STATE_CANCELLED || job.state == JOB_STATE_SUCCEEDED);
-    error_free(cancels.error);
-    (void)sem_destroy(&release);
 }
 
 /* Who asks again and again for the same does not hold ever more threads. */

@@ -52,6 +52,24 @@ static void test_a_long_kernel_keeps_nobody_waiting_on_a_worker_process(void **s
     check_long_kernel(worker);
 }
 
+/* A job whose kernel keeps a suspension waiting. */
+static JobId suspend_in_kernel(ControlFixture *fixture) {
+    JobId id;
+    for (long pause_ms = 20; pause_ms < 1000; pause_ms *= 2) {
+        assert_ok(control_fixture_submit(fixture, "four", 5000, false, NULL, &id));
+        fixture_pause_ms(pause_ms);
+        OWN(Error, error) = control_suspend(fixture->control, TENANT_DEFAULT, id);
+        if (error) {
+            assert_int_equal(error_code(error), ERROR_EXHAUSTED);
+            assert_non_null(strstr(error_message(error), "suspended when it ends"));
+            return id;
+        }
+        assert_ok(control_cancel(fixture->control, TENANT_DEFAULT, id)); /* it had not begun */
+    }
+    fail_msg("no suspension finds the job in its kernel");
+    return id;
+}
+
 /* Who waits for a kernel learns that there is no safepoint in it; a kernel that nothing stops keeps
  * a suspension waiting, too, and is said to have been left when the daemon ends. */
 static void test_who_waits_for_a_kernel_is_told(void **state) {
@@ -64,17 +82,12 @@ static void test_who_waits_for_a_kernel_is_told(void **state) {
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "kernel", ROWS, false, NULL, &kernel));
-    fixture_pause_ms(300);
-    assert_fails_saying(EXHAUSTED, "kernel MatMul has computed for",
-        control_checkpoint(fixture.control, TENANT_DEFAULT, kernel));
+    control_fixture_wait_kernel(&fixture, kernel, "MatMul");
     assert_int_equal(state_of(&fixture, kernel), JOB_STATE_QUEUED);
     assert_ok(control_cancel(fixture.control, TENANT_DEFAULT, kernel));
     control_fixture_stop(&fixture);
     control_fixture_start(&fixture, slow);
-    assert_ok(control_fixture_submit(&fixture, "four", 5000, false, NULL, &deaf));
-    fixture_pause_ms(300);
-    assert_fails_saying(EXHAUSTED, "suspended when it ends",
-        control_suspend(fixture.control, TENANT_DEFAULT, deaf));
+    deaf = suspend_in_kernel(&fixture);
     assert_ok(control_drain(fixture.control, 1, &left));
     assert_int_equal(left, 1);
     job_id_print(deaf, name);

@@ -45,19 +45,15 @@ static void test_control_notes_a_change_of_the_arithmetic(void **state) {
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, devices);
     assert_ok(control_fixture_submit(&fixture, "forever", 2, false, NULL, &id));
-    fixture_pause_ms(20);
+    control_fixture_wait_running(&fixture, id);
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
     assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, "cpu"));
-    fixture_pause_ms(20);
+    control_fixture_wait_running(&fixture, id);
     assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
     size_t before = count_class_notes(&fixture, id); /* it may have begun on sim:0 */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        ControlStatus status = {0};
         assert_ok(control_resume(fixture.control, TENANT_DEFAULT, id, places[i]));
-        for (int wait = 0; wait < 30000 && !status.running; wait++) {
-            assert_true(control_find_status(fixture.control, id, &status));
-            fixture_pause_ms(1);
-        }
+        control_fixture_wait_running(&fixture, id);
         assert_ok(control_suspend(fixture.control, TENANT_DEFAULT, id));
         assert_int_equal(count_class_notes(&fixture, id) - before, notes[i]);
     }
