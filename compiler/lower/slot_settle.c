@@ -5,9 +5,9 @@
 
 enum { NEEDS_HOST = 1, NEEDS_DEVICE = 2, WANTED_NOTHING = 255 };
 
-/* A binding, or a function as a whole, with its sites: places that want a value in some slot. They
- * are its operands, its blocks' results and (of a call) its results; of a function its body's
- * results. */
+/* A binding, or a whole function, with its sites: the places where a value must be in some slot.
+ * The sites of a binding are its operands, its blocks' results and, for a call, its results. The
+ * sites of a function are its body's results. */
 typedef struct Item {
     const IrBinding *binding; /* NULL: the function */
     const IrFunction *function;

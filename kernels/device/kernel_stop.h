@@ -78,7 +78,7 @@ void kernel_stop_begin_kernel(KernelStop *stop, const char *name, _Atomic uint64
 void kernel_stop_end_kernel(KernelStop *stop, bool whole);
 LongKernel kernel_stop_get_kernel(KernelStop *stop);
 
-/* The present request: a pause only once its time has come. */
+/* Returns the present request. A pause counts only from its time on. */
 uint32_t kernel_stop_get(KernelStop *stop);
 /* Calls the listener if it is time to pause and the listener was not called, for a kernel in
  * another process. True: the kernel is to pause. */

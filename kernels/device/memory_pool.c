@@ -81,8 +81,8 @@ static void count_block(MemoryPool *pool, uint64_t bytes) {
     if (pool->used_bytes > pool->peak_bytes) pool->peak_bytes = pool->used_bytes;
 }
 
-/* One block less is in use. True: it was the last, and the caller must release the pool after
- * unlocking it. */
+/* One block less is in use. True: the last block was freed, and the caller must release the pool
+ * after unlocking it. */
 static bool uncount_block(MemoryPool *pool, uint64_t bytes) {
     pool->used_bytes -= bytes;
     return --pool->block_count == 0;

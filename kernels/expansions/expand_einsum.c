@@ -100,7 +100,8 @@ static Error *add_up(ExpansionBuilder *builder, Factor *factor, const bool *need
     return NULL;
 }
 
-/* Drops a dimension of 1 that is longer in the other factor: it broadcasts. */
+/* Drops a factor's dimension of 1 that is longer in the other factor, since the product
+ * broadcasts. */
 static Error *drop_ones(ExpansionBuilder *builder, Factor *factor, const Factor *other) {
     for (uint32_t i = factor->rank; i-- > 0;) {
         const uint32_t there = position(other, factor->labels[i]);

@@ -41,7 +41,8 @@ static Error *read_name(const char **at, PointwiseStep *step) {
     return NULL;
 }
 
-/* "i0", "r12", "c3": a letter and the number of something that there are `limit` of. */
+/* Reads an operand, such as "i0", "r12" or "c3": a letter, and a number below the letter's
+ * limit. */
 static Error *read_operand(const char **at, const uint32_t limits[3], PointwiseStep *step) {
     static const char letters[] = "irc";
     const char *letter = strchr(letters, **at);

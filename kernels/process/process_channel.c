@@ -17,9 +17,9 @@ void process_channel_pass_stop(ProcessChannel *channel) {
     tell_stop(channel, stop ? kernel_stop_get(stop) : 0);
 }
 
-/* Passes on the stop of the thread that launches kernels; other threads have none. A paused kernel
- * in the worker sends no message: it pauses within milliseconds, so the listener is told here.
- * Looks more often then, since the kernel will be resumed soon. */
+/* Passes on the stop of the thread that launches kernels; other threads have none. The worker sends
+ * no message when a kernel pauses. The pause takes only milliseconds, so this function tells the
+ * listener. It then looks more often, since the kernel will be resumed soon. */
 static uint64_t look(void *self) {
     enum { LOOK_NS = 5000000, LOOK_PAUSED_NS = 1000000 };
     KernelStop *stop = kernel_stop_scope.stop;

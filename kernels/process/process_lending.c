@@ -14,7 +14,7 @@ struct ProcessLending {
     pthread_mutex_t mutex; /* guards the members below, but not the channels' contents */
     pthread_cond_t returned;
     uint32_t stream_count;                          /* lent to streams */
-    uint32_t made;                                  /* channels that there are */
+    uint32_t made;                                  /* channels that exist */
     ProcessChannel *channels[PROCESS_CHANNELS_MAX]; /* `made` of them */
     uint32_t idle[PROCESS_CHANNELS_MAX];
     uint32_t idle_count;

@@ -66,7 +66,7 @@ Error *process_serve_event_record(ProcessService *service, ByteReader *in, ByteW
     return error;
 }
 
-/* Waits for the recording that the caller meant: it may still be on another channel. */
+/* Waits for the recording that the caller named, whose command may still be on another channel. */
 static Error *read_event(ProcessService *service, ByteReader *in, uint64_t *out_id,
     uint64_t *out_number, DeviceEvent **out) {
     TRY(byte_read_u64(in, out_id));

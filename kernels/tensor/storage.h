@@ -46,8 +46,8 @@ typedef struct Storage {
  * set only for MEMORY_GRANTED. */
 MUST_CHECK Error *storage_create(
     MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out);
-/* Makes an append storage filled with size bytes, which the caller writes. Its room is a function
- * of size alone, so that a restored one has the same room; none is spare if the pool cannot give
+/* Makes an append storage filled with size bytes, which the caller writes. The room depends only on
+ * size, so that a restored storage has the same room. No room is spare if the pool cannot give
  * more. */
 MUST_CHECK Error *storage_create_append(
     MemoryPool *pool, uint8_t slot, uint64_t size, MemoryAnswer *out_answer, Storage **out);

@@ -286,7 +286,7 @@ static Error *write_batch(ChunkUpload *upload, ChunkBatch *batch, Committing *co
 static void *run_writer(void *context) {
     ChunkUpload *upload = context;
     (void)pthread_setname_np(pthread_self(), "chunks");
-    /* for this thread alone: it runs on a free core, or gets a small share of a busy one */
+    /* for this thread alone, which runs on a free core or gets a small share of a busy one */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), WRITER_NICE);
     upload->write_error = write_batch(upload, &upload->writing, transaction_commit_unsynced);
     return NULL;

@@ -62,8 +62,8 @@ static Error *check_unknown(Connection *catalog, TenantId tenant, const JobResto
     return NULL;
 }
 
-/* Decides whether a job keeps its id: it left this home and the file is newer than that, or it is
- * another home's job. */
+/* Decides whether a job keeps its id. It does if the tenant has its tombstone of an older epoch, or
+ * if another node confirms that the job is the tenant's. */
 static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRestore *restore,
     bool *out_keeps_id, bool *out_tombstone, Job *out) {
     TenantId owner = tenant;

@@ -11,8 +11,8 @@ enum { STEP_ROWS_FULL = 16 };
 
 typedef struct Removed {
     StatementId find;
-    /* True while a marked row is still being made. NULL: such rows are marked only when they are
-     * removed. */
+    /* True while a marked row is still being made. NULL: rows of this kind are marked only for
+     * removal. */
     bool (*is_new)(const Store *store, int64_t row);
     Error *(*step)(Connection *catalog, int64_t row, uint64_t *inout_rows);
 } Removed;

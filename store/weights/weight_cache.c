@@ -251,8 +251,9 @@ static Error *open_weights(WeightCache *cache, const char *name, Entry *entry) {
     return error;
 }
 
-/* Also notes the use in the file, for the next process, unless that happened a moment ago: it costs
- * a third of a millisecond. The system's clock for files moves in steps of milliseconds. */
+/* Also notes the use in the file, for the next process. Skipped when the last note is recent, since
+ * a note costs a third of a millisecond. The system's clock for files moves in steps of
+ * milliseconds. */
 static void mark_used(WeightCache *cache, const char *name, Entry *entry) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);

@@ -215,8 +215,8 @@ static void print_options(const CommandOption *options) {
     }
 }
 
-/* Prints the verbs that stand behind one, each with those behind itself; NULL: those of
- * commands.def, and all others behind them. */
+/* Prints the verbs that are listed behind a verb, each followed by the verbs listed behind it.
+ * NULL: prints the verbs of commands.def in the same way. */
 static void print_verbs(const char *behind) {
     for (const Command *at = commands; at->verb; at++) {
         if (behind ? !at->behind || strcmp(at->behind, behind) != 0 : at->behind != NULL) continue;

@@ -74,8 +74,8 @@ static Error *replay(const char *path, Answer *answer) {
     TRY(file_read(path, LOG_SIZE_MAX, &data, &size));
     Error *error = simulation_replay(data, size, &answer->result);
     memory_unmap(data, size);
-    /* an invalid event or another decision means that the replay failed, whatever code the policy
-     * returns */
+    /* an invalid event or another decision means that the replay failed; the policy's code does not
+     * matter */
     ErrorCode code = error_code(error);
     if (code == ERROR_CONFLICT || code == ERROR_NOT_FOUND || code == ERROR_INVALID)
         error = error_recode(error, ERROR_FAILED);

@@ -9,7 +9,8 @@
 #include "store/models/model_reference.h"
 #include "tools/client/model_print.h"
 
-/* Writes the address of a version: of the route newest for a name alone, else of the other. */
+/* Writes the address of a version. A model's name alone uses the route `newest`, any other
+ * reference the other route. */
 static Error *write_path(
     const char *reference, RouteId newest, RouteId versioned, TextBuilder *path) {
     ModelReference parsed;

@@ -177,8 +177,8 @@ Error *decoded_code_get(DecodedCode *code, uint32_t function, const DecodedFunct
 
 /* ---- inline caches ---- */
 
-/* The i-th place where the calling thread looks for inline caches. The first one is the thread's
- * own: its caches are still in this processor's cache. */
+/* The i-th place where the calling thread looks for inline caches. The first place is the thread's
+ * own, since those caches are still in the processor's cache. */
 static _Atomic(InlineCache *) *place_of(CodeEntry *entry, uint32_t i) {
     const uint64_t thread = (uint64_t)(uintptr_t)pthread_self();
     const uint32_t own = (uint32_t)(thread * UINT64_C(0x9e3779b97f4a7c15) >> 32);

@@ -32,7 +32,7 @@ typedef struct WeightImages {
     void (*find)(
         void *context, const WeightImageKey *key, void **out_image, const uint8_t **out_data);
     void (*release)(void *image);
-    /* Checks that these bytes are those that were kept. Cheap for bytes that were checked before.
+    /* Checks that these bytes equal the kept ones. Cheap for bytes that were checked before.
      * Errors: CORRUPT. */
     Error *(*check)(void *image, uint64_t offset, uint64_t size);
     /* Whether bytes could not be read since the image was found: results computed from them may be

@@ -10,7 +10,7 @@ static const Probe *input_probe(
     return input ? probe_of(context, input) : NULL;
 }
 
-/* Guesses type and rank without the values that the rule reads. False: neither is known. */
+/* Guesses type and rank without the values that the rule reads. False: both are unknown. */
 static bool guess_rank(
     const ProbeContext *context, const IrBinding *binding, DType *out_dtype, uint32_t *out_rank) {
     OperatorId id = binding->operator_info->id;

@@ -311,8 +311,8 @@ static bool range_has_limit(
     return !probe_is_sum(context, result, 0);
 }
 
-/* False when a range's length is equal in all worlds only because its steps are wide: its reach is
- * not. */
+/* False when a range's length is equal in all worlds only because its steps are wide: limit - start
+ * differs between worlds. */
 static bool range_is_settled(const ProbeContext *context, const IrBinding *binding) {
     double reach[PROBE_WORLDS];
     if (binding->operator_info->id != OPERATOR_RANGE) return true;
@@ -423,7 +423,8 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
     return NULL;
 }
 
-/* True for a Squeeze without axes that may drop a symbolic dimension: its size may be 1. */
+/* True for a Squeeze without axes and an input with a symbolic dimension, which may be 1 and then
+ * dropped. */
 static bool rank_is_open(const ProbeContext *context, const IrBinding *binding) {
     if (!infer_fallback_drops_ones(binding)) return false;
     const Probe *input = input_probe(context, binding, 0);

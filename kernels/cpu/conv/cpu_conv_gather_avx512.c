@@ -11,7 +11,7 @@ static uint32_t ones(int64_t first, int64_t end) {
     return (uint32_t)((((uint64_t)1 << (end - first)) - 1) << first);
 }
 
-/* 16 columns from `column` on. They read the row's elements first … last of `from`. */
+/* 16 columns from `column` on, computed from the row's elements first … last of `from`. */
 typedef struct Lanes {
     const float *from;
     float *to;

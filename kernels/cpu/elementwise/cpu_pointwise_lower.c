@@ -36,7 +36,7 @@ Error *cpu_pointwise_create(CpuLevel level, CpuPointwise **out) {
 
 void cpu_pointwise_release(CpuPointwise *program) { memory_free(program); }
 
-/* Appends a step. what: the step's loop and types, without operands. */
+/* Appends a step. what: the template with the step's loop and types, without operands. */
 static CpuSource add_loop(CpuPointwise *program, const CpuPointwiseStep *what,
     const CpuSource *operands, uint32_t operand_count) {
     CpuSource result = {CPU_SOURCE_STEP, program->step_count, what->dtype};

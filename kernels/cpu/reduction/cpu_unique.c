@@ -1,6 +1,6 @@
 /* Unique: the items along an axis, or the elements, are sorted by their keys; equal neighbours are
- * one item. Keys are computed once, so that data which changes meanwhile does no harm: the count is
- * compared with the result. NaN equals NaN and comes last, -0 equals 0. */
+ * one item. Keys are computed once, so that a change of the data during the launch does no harm:
+ * the count is compared with the result. NaN equals NaN and comes last, -0 equals 0. */
 #include <string.h>
 
 #include "base/checked.h"
