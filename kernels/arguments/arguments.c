@@ -355,3 +355,26 @@ Error *arguments_trilu(const PlanRequest *request, TriluArguments *out) {
     for (uint32_t i = 0; i + 1 < shape->rank; i++) out->rows *= (uint64_t)shape->dims[i];
     return plan_request_has(request, 1) ? arguments_int(request, 1, &out->k) : NULL;
 }
+
+/* Counted from the end if negative, within 0 … rank. */
+static int64_t place_within(int64_t place, int64_t rank) {
+    if (place < 0) return place < -rank ? 0 : place + rank;
+    return place > rank ? rank : place;
+}
+
+void arguments_shape_numbers(const PlanRequest *request, ShapeNumbers *out) {
+    const Attributes *attributes = request->attributes;
+    const Shape *shape = &request->inputs[0].shape;
+    *out = (ShapeNumbers){.count = 1};
+    if (request->operator_info->id == OPERATOR_SIZE) {
+        out->numbers[0] = shape_count_unchecked(shape);
+        return;
+    }
+    const int64_t rank = shape->rank;
+    const int64_t start = place_within(attributes_int(attributes, "start"), rank);
+    int64_t end = rank;
+    if (attributes_has(attributes, "end"))
+        end = place_within(attributes_int(attributes, "end"), rank);
+    out->count = end > start ? (uint32_t)(end - start) : 0;
+    for (uint32_t i = 0; i < out->count; i++) out->numbers[i] = shape->dims[start + i];
+}

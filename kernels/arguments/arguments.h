@@ -77,6 +77,14 @@ typedef struct TriluArguments {
 } TriluArguments;
 MUST_CHECK Error *arguments_trilu(const PlanRequest *request, TriluArguments *out);
 
+/* The result of a Shape or Size request: dimensions start … end of the input, or the number of its
+ * elements. */
+typedef struct ShapeNumbers {
+    uint32_t count;
+    int64_t numbers[SHAPE_RANK_MAX];
+} ShapeNumbers;
+void arguments_shape_numbers(const PlanRequest *request, ShapeNumbers *out);
+
 /* Transpose: perm, or the dimensions reversed. */
 MUST_CHECK Error *arguments_perm(const PlanRequest *request, uint32_t out_perm[SHAPE_RANK_MAX]);
 /* The attribute `axis` within the rank of input 0. */

@@ -137,13 +137,9 @@ Error *shape_rule_range(PlanRequest *request) {
 
 /* Clamps start … end to the dimensions: by ONNX's text, numbers out of range are no error. */
 Error *shape_rule_shape(PlanRequest *request) {
-    int64_t rank = rule_shape(request, 0)->rank;
-    int64_t start = attributes_int(request->attributes, "start"), end = rank;
-    if (attributes_has(request->attributes, "end"))
-        end = attributes_int(request->attributes, "end");
-    start = start < 0 ? (start < -rank ? 0 : start + rank) : start > rank ? rank : start;
-    end = end < 0 ? (end < -rank ? 0 : end + rank) : end > rank ? rank : end;
-    Shape shape = {.rank = 1, .dims = {end > start ? end - start : 0}};
+    ShapeNumbers dims;
+    arguments_shape_numbers(request, &dims);
+    Shape shape = {.rank = 1, .dims = {dims.count}};
     rule_set(request, 0, DTYPE_INT64, &shape);
     return NULL;
 }

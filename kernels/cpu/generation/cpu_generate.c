@@ -40,37 +40,17 @@ static Error *plan_constant_of_shape(Device *device, const PlanRequest *request,
     return NULL;
 }
 
-/* Numbers that are known when the plan is made, such as a shape or a count. */
-typedef struct NumbersState {
-    uint32_t count;
-    int64_t numbers[SHAPE_RANK_MAX];
-} NumbersState;
-
 static Error *launch_numbers(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    const NumbersState *state = plan_state(plan);
+    const ShapeNumbers *made = plan_state(plan);
     (void)output_shapes;
-    if (state->count) memcpy(cpu_output(launch, 0), state->numbers, state->count * sizeof(int64_t));
+    if (made->count) memcpy(cpu_output(launch, 0), made->numbers, made->count * sizeof(int64_t));
     return NULL;
 }
 
-static Error *plan_shape(Device *device, const PlanRequest *request, Plan **out) {
-    const Shape *shape = &request->inputs[0].shape;
-    int64_t start = attributes_int(request->attributes, "start");
-    int64_t from = start < 0 ? start + shape->rank : start;
-    TRY(plan_create(device, request, "cpu.shape", sizeof(NumbersState), out));
-    NumbersState *state = plan_state(*out);
-    state->count = (uint32_t)request->outputs[0].shape.dims[0];
-    for (uint32_t i = 0; i < state->count; i++)
-        state->numbers[i] = shape->dims[(from < 0 ? 0 : from) + i];
-    (*out)->launch = launch_numbers;
-    return NULL;
-}
-
-static Error *plan_size(Device *device, const PlanRequest *request, Plan **out) {
-    TRY(plan_create(device, request, "cpu.size", sizeof(NumbersState), out));
-    NumbersState *state = plan_state(*out);
-    state->count = 1;
-    state->numbers[0] = shape_count_unchecked(&request->inputs[0].shape);
+static Error *plan_numbers(Device *device, const PlanRequest *request, Plan **out) {
+    TRY(plan_create(device, request, kernel_row_name(cpu_generate, request->operator_info->id),
+        sizeof(ShapeNumbers), out));
+    arguments_shape_numbers(request, plan_state(*out));
     (*out)->launch = launch_numbers;
     return NULL;
 }
@@ -275,8 +255,8 @@ const Kernel cpu_generate[] = {
     {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_constant_of_shape, "cpu.constant_of_shape",
         KERNEL_PORTABLE},
     {OPERATOR_RANGE, DTYPES_NUMBER, plan_range, "cpu.range", KERNEL_PORTABLE},
-    {OPERATOR_SHAPE, DTYPES_SIZED, plan_shape, "cpu.shape", KERNEL_PORTABLE | KERNEL_BOUNDED},
-    {OPERATOR_SIZE, DTYPES_SIZED, plan_size, "cpu.size", KERNEL_PORTABLE | KERNEL_BOUNDED},
+    {OPERATOR_SHAPE, DTYPES_SIZED, plan_numbers, "cpu.shape", KERNEL_PORTABLE | KERNEL_BOUNDED},
+    {OPERATOR_SIZE, DTYPES_SIZED, plan_numbers, "cpu.size", KERNEL_PORTABLE | KERNEL_BOUNDED},
     {OPERATOR_ONE_HOT, DTYPES_NUMBER, plan_one_hot, "cpu.one_hot", KERNEL_PORTABLE},
     {OPERATOR_EYE_LIKE, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL), plan_eye, "cpu.eye_like",
         KERNEL_PORTABLE},

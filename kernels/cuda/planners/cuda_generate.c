@@ -33,24 +33,14 @@ static Error *launch_numbers(const Plan *plan, const Launch *launch, const Shape
     return cuda_run_units(plan, launch, CUDA_KERNEL_NUMBERS, params.count, &params, sizeof params);
 }
 
-static Error *plan_shape(Device *device, const PlanRequest *request, Plan **out) {
-    const Shape *shape = &request->inputs[0].shape;
-    int64_t start = attributes_int(request->attributes, "start");
-    int64_t from = start < 0 ? start + shape->rank : start;
-    TRY(plan_create(device, request, "cuda.shape", sizeof(CudaNumbersParams), out));
+static Error *plan_numbers(Device *device, const PlanRequest *request, Plan **out) {
+    ShapeNumbers made;
+    arguments_shape_numbers(request, &made);
+    TRY(plan_create(device, request, kernel_row_name(cuda_generate, request->operator_info->id),
+        sizeof(CudaNumbersParams), out));
     CudaNumbersParams *params = plan_state(*out);
-    params->count = (uint32_t)request->outputs[0].shape.dims[0];
-    for (uint32_t i = 0; i < params->count; i++)
-        params->numbers[i] = shape->dims[(from < 0 ? 0 : from) + i];
-    (*out)->launch = launch_numbers;
-    return NULL;
-}
-
-static Error *plan_size(Device *device, const PlanRequest *request, Plan **out) {
-    TRY(plan_create(device, request, "cuda.size", sizeof(CudaNumbersParams), out));
-    CudaNumbersParams *params = plan_state(*out);
-    params->count = 1;
-    params->numbers[0] = shape_count_unchecked(&request->inputs[0].shape);
+    params->count = made.count;
+    memcpy(params->numbers, made.numbers, sizeof params->numbers);
     (*out)->launch = launch_numbers;
     return NULL;
 }
@@ -104,8 +94,8 @@ static Error *plan_one_hot(Device *device, const PlanRequest *request, Plan **ou
 const Kernel cuda_generate[] = {
     {OPERATOR_CONSTANT_OF_SHAPE, DTYPES_ANY, plan_constant_of_shape, "cuda.constant_of_shape", 0},
     {OPERATOR_RANGE, DTYPES_NUMBER, plan_range, "cuda.range", 0},
-    {OPERATOR_SHAPE, DTYPES_SIZED, plan_shape, "cuda.shape", 0},
-    {OPERATOR_SIZE, DTYPES_SIZED, plan_size, "cuda.size", 0},
+    {OPERATOR_SHAPE, DTYPES_SIZED, plan_numbers, "cuda.shape", 0},
+    {OPERATOR_SIZE, DTYPES_SIZED, plan_numbers, "cuda.size", 0},
     {OPERATOR_ONE_HOT, DTYPES_NUMBER, plan_one_hot, "cuda.one_hot", 0},
     KERNELS_END,
 };

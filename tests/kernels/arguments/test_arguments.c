@@ -145,6 +145,33 @@ static void test_arguments_trilu_counts_the_rows_of_all_matrices(void **state) {
     infer_fixture_deinit(&fixture);
 }
 
+static void check_numbers(
+    const char *name, const char *attributes, const char *input, const char *expected) {
+    InferFixture fixture;
+    ShapeNumbers made;
+    TextBuilder OWN_TEXT(text) = {0};
+    infer_fixture_init(&fixture, name, attributes, input, 1);
+    arguments_shape_numbers(&fixture.request, &made);
+    for (uint32_t i = 0; i < made.count; i++)
+        text_appendf(&text, "%lld ", (long long)made.numbers[i]);
+    assert_string_equal(text_builder_get(&text), expected);
+    infer_fixture_deinit(&fixture);
+}
+
+static void test_arguments_shape_numbers_are_those_within_the_rank(void **state) {
+    (void)state;
+    check_numbers("Size", NULL, "int8[2,3,4]", "24 ");
+    check_numbers("Size", NULL, "int8[]", "1 ");
+    check_numbers("Shape", NULL, "int8[2,3,4]", "2 3 4 ");
+    check_numbers("Shape", "{start=1, end=2}", "int8[2,3,4]", "3 ");
+    check_numbers("Shape", "{start=-2}", "int8[2,3,4]", "3 4 ");
+    check_numbers("Shape", "{start=-9, end=-1}", "int8[2,3,4]", "2 3 ");
+    check_numbers("Shape", "{start=2, end=9}", "int8[2,3,4]", "4 ");
+    check_numbers("Shape", "{start=2, end=1}", "int8[2,3,4]", "");
+    check_numbers("Shape", "{start=5}", "int8[2,3,4]", "");
+    check_numbers("Shape", NULL, "int8[]", "");
+}
+
 int test_arguments(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments_slice_resolves_negative_bounds),
@@ -156,6 +183,7 @@ int test_arguments(void) {
         cmocka_unit_test(test_arguments_floats_are_of_any_float_type),
         cmocka_unit_test(test_arguments_axes_are_all_or_those_named),
         cmocka_unit_test(test_arguments_trilu_counts_the_rows_of_all_matrices),
+        cmocka_unit_test(test_arguments_shape_numbers_are_those_within_the_rank),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }
