@@ -41,28 +41,28 @@ Error *command_show(CommandContext *context) {
     return remote_show(context, object, model_print_all);
 }
 
+static void print_removed(const char *reference, int64_t count) {
+    printf("%s: %lld version%s removed; layover gc gives the space back\n", reference,
+        (long long)count, count == 1 ? "" : "s");
+}
+
 Error *command_rm(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(HttpClient, client) = NULL;
-    uint64_t removed = 0;
-    int64_t count = 0;
+    uint64_t count = 0;
     json_object *object;
     TRY(remote_find(context, &client));
     if (client)
-        TRY(remote_models_remove(client, context->arguments[0], &count));
+        TRY(remote_models_remove(client, context->arguments[0], &object));
     else {
         TRY(model_access_open(context, true, &access));
-        TRY(models_remove(access.store, access.tenant, context->arguments[0], &removed));
-        count = (int64_t)removed;
+        TRY(models_remove(access.store, access.tenant, context->arguments[0], &count));
+        TRY(model_removed_json(count, &object));
     }
-    if (!context->json) {
-        printf("%s: %lld version%s removed; layover gc gives the space back\n",
-            context->arguments[0], (long long)count, count == 1 ? "" : "s");
-        return NULL;
-    }
-    TRY(json_fields_create(&object));
-    json_fields_int(object, "removed", count);
-    return command_print_json(object);
+    if (context->json) return command_print_json(object);
+    print_removed(context->arguments[0], remote_int(object, "removed"));
+    json_object_put(object);
+    return NULL;
 }
 
 static Error *alias_remotely(

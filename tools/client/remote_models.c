@@ -44,13 +44,10 @@ Error *remote_models_show(const CommandContext *context, HttpClient *client) {
     return remote_show(context, object, model_print_all);
 }
 
-Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *out) {
+Error *remote_models_remove(HttpClient *client, const char *reference, json_object **out) {
     TextBuilder OWN_TEXT(path) = {0};
-    OWN_JSON(object) = NULL;
     TRY(write_path(reference, ROUTE_MODEL_REMOVE_ALL, ROUTE_MODEL_REMOVE, &path));
-    TRY(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &object));
-    *out = remote_int(object, "removed");
-    return NULL;
+    return remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, out);
 }
 
 Error *remote_models_register(const CommandContext *context, HttpClient *client, const char *format,

@@ -14,7 +14,8 @@ MUST_CHECK Error *remote_models_fetch(
     HttpClient *client, const char *reference, const char *path, uint64_t *out_bytes);
 /* Reads a model's description with its functions. */
 MUST_CHECK Error *remote_models_get(HttpClient *client, const char *reference, json_object **out);
-MUST_CHECK Error *remote_models_remove(HttpClient *client, const char *reference, int64_t *out);
+MUST_CHECK Error *remote_models_remove(
+    HttpClient *client, const char *reference, json_object **out);
 /* Loads an executable into memory through a temporary file. */
 MUST_CHECK Error *remote_models_load(
     HttpClient *client, const char *reference, ModelAccess *access, Executable **out_executable);

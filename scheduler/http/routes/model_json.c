@@ -135,6 +135,14 @@ Error *model_fsck_json(const FsckResult *result, json_object **out) {
     return NULL;
 }
 
+Error *model_removed_json(uint64_t count, json_object **out) {
+    json_object *object;
+    TRY(json_fields_create(&object));
+    json_fields_int(object, "removed", (int64_t)count);
+    *out = object;
+    return NULL;
+}
+
 Error *model_gc_json(const GcResult *result, json_object **out) {
     json_object *object;
     TRY(json_fields_create(&object));

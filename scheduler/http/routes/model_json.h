@@ -21,4 +21,6 @@ MUST_CHECK Error *model_json(
 /* Adds the compiler's warnings, given as lines, as the array "warnings", if there are any. */
 void model_warnings_json(const TextBuilder *lines, json_object *inout_object);
 MUST_CHECK Error *model_fsck_json(const FsckResult *result, json_object **out);
+/* count: versions. */
+MUST_CHECK Error *model_removed_json(uint64_t count, json_object **out);
 MUST_CHECK Error *model_gc_json(const GcResult *result, json_object **out);

@@ -112,8 +112,7 @@ Error *route_model_remove(
     if (request->match.name_count > 1 && !strchr(reference, '@')) /* one version, not all of them */
         TRY(name_newest(service->store, request->caller.tenant, reference));
     TRY(models_remove(service->store, request->caller.tenant, reference, &count));
-    TRY(json_fields_create(&object));
-    json_fields_int(object, "removed", (int64_t)count);
+    TRY(model_removed_json(count, &object));
     return http_response_json(response, object);
 }
 

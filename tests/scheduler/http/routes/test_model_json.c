@@ -43,6 +43,10 @@ static void test_model_json_describes_the_store(void **state) {
     assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
         "{\"executables\":1,\"chunks\":2,\"bytes\":3}");
     json_object_put(object);
+    assert_ok(model_removed_json(4, &object));
+    assert_string_equal(
+        json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN), "{\"removed\":4}");
+    json_object_put(object);
 }
 
 int test_model_json(void) {
