@@ -1,22 +1,21 @@
 #include "scheduler/control/devices/control_place.h"
 
+#include "scheduler/control/control.h"
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/state/control_devices.h"
-#include "scheduler/control/state/control_state.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/job_models.h"
 
 static Error *require_device(const ControlJob *job, uint64_t *inout_device) {
     const Control *control = job->control;
     if (!job->model->device_strings) return NULL;
     if (*inout_device != POLICY_NO_DEVICE) {
-        const ControlDevice *device = &control->devices->items[*inout_device];
-        if (device->facts.host_memory) return NULL;
+        const ExecutorDevice *device = control_device_facts(control, *inout_device);
+        if (device->host_memory) return NULL;
         FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",
-            device->facts.name);
+            device->name);
     }
-    for (uint32_t i = 0; i < control->devices->count; i++)
-        if (control->devices->items[i].facts.host_memory) {
+    for (uint32_t i = 0; i < control_device_count(control); i++)
+        if (control_device_facts(control, i)->host_memory) {
             *inout_device = i;
             return NULL;
         }

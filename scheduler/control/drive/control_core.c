@@ -11,6 +11,7 @@
 #include "scheduler/control/slices/control_aside.h"
 #include "scheduler/control/slices/control_decisions.h"
 #include "scheduler/control/slices/control_slices.h"
+#include "scheduler/control/slices/device_slice.h"
 #include "scheduler/control/state/control_accounts.h"
 #include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_orders.h"
@@ -64,11 +65,7 @@ void control_core_turn(Control *control) {
     if (control->options.checks_jobs) check_jobs(control);
 }
 
-bool control_core_take_hurry(Control *control) {
-    const bool hurries = control->devices->slice_end_asked;
-    control->devices->slice_end_asked = false;
-    return hurries;
-}
+bool control_core_take_hurry(Control *control) { return control_take_slice_end_asked(control); }
 
 bool control_core_is_over(const Control *control) { return control_life_is_over(&control->life); }
 

@@ -14,7 +14,6 @@
 #include "scheduler/control/state/control_orders.h"
 #include "scheduler/control/state/control_shared.h"
 #include "scheduler/control/state/control_steps.h"
-#include "scheduler/control/state/device_table.h"
 
 /* A commit that has no room is tried again after so long, each time twice as long: it packs all its
  * outputs anew. */
@@ -29,11 +28,9 @@ static void commit_free(StoreCommit *commit) {
     memory_free(commit);
 }
 
-/* The device whose memory the commit's snapshot refers to; NULL: none. */
-static ControlDevice *find_device(Control *control, const StoreCommit *commit) {
-    const bool on_device =
-        commit->has_snapshot && commit->snapshot_device < control->devices->count;
-    return on_device ? &control->devices->items[commit->snapshot_device] : NULL;
+/* True: the commit's snapshot refers to the memory of a device. */
+static bool uses_device(const Control *control, const StoreCommit *commit) {
+    return commit->has_snapshot && commit->snapshot_device < control_device_count(control);
 }
 
 /* Puts the data of a failed commit back, in front of the data that came since. */
@@ -147,7 +144,7 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         control_fail(control, fatal);
         return;
     }
-    if (find_device(control, commit) && error_code(commit->error) == ERROR_DEVICE_LOST) {
+    if (uses_device(control, commit) && error_code(commit->error) == ERROR_DEVICE_LOST) {
         job_snapshot_deinit(&commit->snapshot); /* the rest is here */
         commit->has_snapshot = false;
         job->pending.checkpoint_wanted = true; /* whoever waits for it gets the next one */
@@ -240,8 +237,7 @@ static void unblock(ControlJob *job) {
 static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
     control_end_order(control);
-    ControlDevice *device = find_device(control, commit);
-    if (device) device->in_flight--;
+    if (uses_device(control, commit)) control_end_use(control, commit->snapshot_device);
     job->pending.under_way = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
@@ -283,8 +279,7 @@ static bool has_work(const ControlJob *job) {
 /* Called when the store does not accept the order of a commit. */
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
     control_end_order(control);
-    ControlDevice *device = find_device(control, owned_commit);
-    if (device) device->in_flight--;
+    if (uses_device(control, owned_commit)) control_end_use(control, owned_commit->snapshot_device);
     control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
@@ -319,8 +314,7 @@ void control_commit(ControlJob *job) {
     commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
     job->pending.snapshot_on = 0;
     job->pending.snapshot = (JobSnapshot){0};
-    ControlDevice *device = find_device(control, commit);
-    if (device) device->in_flight++;
+    if (uses_device(control, commit)) control_begin_use(control, commit->snapshot_device);
     if (moving) control_tell_moved_out(job, "to disk");
     commit->tellings = TAKE(job->pending.tellings);
     commit->state = job->pending.next.state;
@@ -335,7 +329,7 @@ void control_commit(ControlJob *job) {
     commit->started = job->account.started;
     if (!isnan(job->account.started))
         (void)snprintf(commit->device, sizeof commit->device, "%s",
-            control->devices->items[job->site.device].facts.name);
+            control_device_facts(control, job->site.device)->name);
     control_step_storing(job, JOB_STORING_EVENT_COMMIT);
     control_begin_order(control);
     error = control->ports.store.commit(control->ports.store.self, commit);

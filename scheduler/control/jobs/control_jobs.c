@@ -6,9 +6,9 @@
 #include "scheduler/control/jobs/control_tellings.h"
 #include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_shared.h"
 #include "scheduler/control/state/control_steps.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/job_models.h"
 
 /* Limits on the inputs that waiting jobs keep in memory, in bytes. */
@@ -106,13 +106,12 @@ void control_job_count_out(ControlJob *job) {
 
 Error *control_job_take_snapshot(ControlJob *job) {
     const uint32_t index = job->site.device;
-    const ControlDevice *device = &job->control->devices->items[index];
     const bool on_device = job_site_is_on(&job->site, index);
     if (job_goal_info(&job->asked.goal)->discards_slice)
         FAIL(CONFLICT, "the job is to end: outputs that it made may be dropped already");
     control_job_drop_snapshot(job);
-    if (on_device && device_presence_is_lost(&device->presence))
-        FAIL(DEVICE_LOST, "%s is lost", device->facts.name);
+    if (on_device && control_device_is_lost(job->control, index))
+        FAIL(DEVICE_LOST, "%s is lost", control_device_facts(job->control, index)->name);
     const ControlExecutorPort *executor = &job->control->ports.executor;
     TRY(executor->take_snapshot(executor->self, &job->hold, &job->pending.snapshot));
     job->pending.snapshot_on = on_device ? 1 + index : JOB_SNAPSHOT_IN_HOST;

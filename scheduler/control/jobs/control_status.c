@@ -8,7 +8,6 @@
 #include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_shared.h"
 #include "scheduler/control/state/control_state.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/job_models.h"
 
 void control_update_status(ControlJob *job) {
@@ -57,7 +56,7 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
             .promised_end = status->promised_end};
         if (out_status->running)
             (void)snprintf(out_status->device, sizeof out_status->device, "%s",
-                control->devices->items[status->device].facts.name);
+                control_device_facts(control, status->device)->name);
         bool waits = name->job->account.phase == CONTROL_PHASE_WAITING;
         const char *lost = waits ? control_awaited_device(control, status->demanded) : NULL;
         if (status->waits_for)
@@ -68,7 +67,7 @@ bool control_find_status(Control *control, JobId id, ControlStatus *out_status) 
         else if (waits && name->job->model->device_strings && status->demanded != POLICY_NO_DEVICE)
             (void)snprintf(out_status->why, sizeof out_status->why,
                 "waits for %s: the model has strings in slot 1; only cpu runs it",
-                control->devices->items[status->demanded].facts.name);
+                control_device_facts(control, status->demanded)->name);
     }
     control_unlock(control);
     return name;

@@ -3,9 +3,9 @@
 #include "base/allocator.h"
 #include "base/duration.h"
 #include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_shared.h"
 #include "scheduler/control/state/control_state.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/job_models.h"
 #include "scheduler/control/state/policy_driver.h"
 
@@ -71,21 +71,21 @@ void control_tell_moved_out(ControlJob *job, const char *where) {
         view.suspending)
         return;
     text_appendf(&text, "%s, to make room on %s", where,
-        job->control->devices->items[job->site.device].facts.name);
+        control_device_facts(job->control, job->site.device)->name);
     control_tell_rarely(job, JOB_EVENT_MOVED_OUT, text_builder_get(&text));
 }
 
 void control_tell_running(ControlJob *job) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices->items[job->site.device];
+    const ExecutorDevice *device = control_device_facts(control, job->site.device);
     TextBuilder OWN_TEXT(text) = {0};
     char *why = NULL;
     if (job->account.told_device == job->site.device + 1) return;
     job->account.told_device = job->site.device + 1;
-    text_appendf(&text, "on %s, ", device->facts.name);
+    text_appendf(&text, "on %s, ", device->name);
     if (job->demanded != POLICY_NO_DEVICE)
         text_append(&text, "which was asked for");
-    else if (control->devices->count == 1)
+    else if (control_device_count(control) == 1)
         text_append(&text, "the only device");
     else if (!job->model->constant_bytes)
         text_append(&text, "the first with room and time for it");

@@ -5,10 +5,10 @@
 #include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_waiters.h"
 #include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_job.h"
 #include "scheduler/control/state/control_orders.h"
 #include "scheduler/control/state/control_steps.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/policy_driver.h"
 
 static void store_resting(Control *control, bool checkpointed) {
@@ -28,10 +28,7 @@ void control_begin_drain(Control *control, ControlRequest *request) {
     control_step_life(control, CONTROL_LIFE_EVENT_DRAIN);
     control->drain->drainer = request;
     control->drain->grace_end_ns = control_now_ns(control) + request->grace_ns;
-    for (uint32_t i = 0; i < control->devices->count; i++) {
-        ControlDevice *device = &control->devices->items[i];
-        device->slice.end_ns = device->slice.give_up_ns = 0;
-    }
+    control_forget_slice_ends(control);
     control_stop_slices(control, false);
     store_resting(control, false);
     store_resting(control, true);
@@ -42,10 +39,9 @@ static void describe_left(ControlJob *job, TextBuilder *out) {
     char name[JOB_ID_TEXT_SIZE];
     const bool computes = job_site_has_slice(&job->site);
     const LongKernel kernel = computes ? control_job_get_kernel(job) : (LongKernel){0};
-    const ControlDevice *device = &job->control->devices->items[job->site.device];
+    const ExecutorDevice *device = control_device_facts(job->control, job->site.device);
     job_id_print(job->id, name);
-    text_appendf(
-        out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->facts.name);
+    text_appendf(out, "%sjob %s has not stopped on %s", out->size ? "\n" : "", name, device->name);
     if (kernel.name)
         text_appendf(out, ", where its kernel %s has computed for %.1f s", kernel.name,
             (double)kernel.computed_ns * 1e-9);
@@ -70,10 +66,8 @@ static void describe_all_left(Control *control) {
 
 void control_go_on_draining(Control *control) {
     if (control->life.state != CONTROL_LIFE_DRAINING) return;
-    bool busy = control_has_orders(control) || control->devices->aside_count > 0;
+    const bool busy = control_has_orders(control) || control_has_slices(control);
     size_t left = 0;
-    for (uint32_t i = 0; i < control->devices->count; i++)
-        busy |= control->devices->items[i].slice.running != NULL;
     if (busy && control_now_ns(control) < control->drain->grace_end_ns) return;
     describe_all_left(control);
     size_t at = 0;

@@ -4,9 +4,10 @@
 #include <time.h>
 
 #include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_orders.h"
 #include "scheduler/control/state/control_state.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/policy_driver.h"
 
 /* What people are told of a job that waits. Nothing here names another tenant, its jobs or its
@@ -38,17 +39,17 @@ static const char *order(const ControlJob *job, const ControlJob *holder) {
     return "whose turn it is by their shares";
 }
 
-static void append_holder(TextBuilder *out, const ControlJob *job, const ControlDevice *device,
-    const ControlJob *holder) {
+static void append_holder(
+    TextBuilder *out, const ControlJob *job, uint32_t index, const ControlJob *holder) {
     char name[JOB_ID_TEXT_SIZE];
-    text_appendf(out, "%s, which runs ", device->facts.name);
+    text_appendf(out, "%s, which runs ", control_device_facts(job->control, index)->name);
     if (holder->tenant == job->tenant) {
         job_id_print(holder->id, name);
         text_appendf(out, "job %s of class %s", name, policy_class_names[holder->priority]);
     } else {
         text_appendf(out, "another tenant's job of class %s", policy_class_names[holder->priority]);
     }
-    append_time(out, job->control, device->slice.held_since_ns);
+    append_time(out, job->control, control_held_since_ns(job->control, index));
     text_appendf(out, ", %s", order(job, holder));
     append_kernel(out, holder);
 }
@@ -56,29 +57,29 @@ static void append_holder(TextBuilder *out, const ControlJob *job, const Control
 /* waits: the job has no memory on the device yet. */
 static void append_device(TextBuilder *out, const ControlJob *job, uint32_t index, bool waits) {
     const Control *control = job->control;
-    const ControlDevice *device = &control->devices->items[index];
-    const ControlJob *holder = control_job_get(control, device->slice.holder);
+    const ExecutorDevice *device = control_device_facts(control, index);
+    const ControlJob *holder = control_job_get(control, control_find_holder(control, index));
     uint64_t needed = 0, left = 0;
     const bool known =
         policy_find_room(control_get_policy(control), job->number.low, index, &needed, &left);
     text_append(out, out->size ? "; for " : "waits for ");
-    if (device_presence_is_lost(&device->presence))
-        text_appendf(out, "%s, which is lost, to come back", device->facts.name);
+    if (control_device_is_lost(control, index))
+        text_appendf(out, "%s, which is lost, to come back", device->name);
     else if (waits && known && needed > left)
         text_appendf(out, "%llu bytes of memory of %s, which has %llu free",
-            (unsigned long long)needed, device->facts.name, (unsigned long long)left);
+            (unsigned long long)needed, device->name, (unsigned long long)left);
     else if (holder && holder != job && !job_storing_has_ended(&holder->pending.storing) &&
              job_site_is_open(&holder->site))
-        append_holder(out, job, device, holder);
+        append_holder(out, job, index, holder);
     else
-        text_appendf(out, "its turn on %s", device->facts.name);
+        text_appendf(out, "its turn on %s", device->name);
 }
 
 static void append_devices(TextBuilder *out, const ControlJob *job, const PolicyWait *wait) {
     const Control *control = job->control;
-    for (uint32_t i = 0; i < control->devices->count; i++) {
+    for (uint32_t i = 0; i < control_device_count(control); i++) {
         if (job->demanded != POLICY_NO_DEVICE && job->demanded != i) continue;
-        if (control->devices->items[i].facts.memory_bytes >= wait->bytes)
+        if (control_device_facts(control, i)->memory_bytes >= wait->bytes)
             append_device(out, job, i, true);
     }
 }
@@ -91,8 +92,8 @@ static void explain(const ControlJob *job, TextBuilder *out) {
         !policy_find_wait(policy, job->number.low, &wait))
         return;
     const char *device =
-        view.device != POLICY_NO_DEVICE && view.device < job->control->devices->count
-            ? job->control->devices->items[view.device].facts.name
+        view.device != POLICY_NO_DEVICE && view.device < control_device_count(job->control)
+            ? control_device_facts(job->control, view.device)->name
             : "a device";
     if (wait.over_bytes)
         text_appendf(out, "waits for the tenant's quota device_bytes: %llu wanted, %llu left",

@@ -28,12 +28,11 @@ static const uint64_t PATIENCE_NS = 200000000, PATIENCE_NS_MAX = 60000000000;
 
 static void set_aside(ControlJob *job) {
     Control *control = job->control;
-    ControlDevice *device = &control->devices->items[job->site.device];
     const uint64_t now_ns = control_now_ns(job->control);
     control->ports.executor.set_aside(control->ports.executor.self, job->site.device);
     control_step_site(job, JOB_SITE_EVENT_SET_ASIDE);
     control->devices->aside_count++;
-    device->in_flight++;
+    control_begin_use(control, job->site.device);
     control_end_slice(job, POLICY_OUTCOME_SLICE_ENDED, now_ns - job->slice.resumed_ns, 0);
     job->slice.resumed_ns = now_ns;
     control_count(control, METRIC_SLICES_SET_ASIDE, 0, 1);
@@ -49,7 +48,7 @@ static void take_back(ControlJob *job, JobSiteEvent event) {
     control_step_site(job, event);
     lose_patience(job);
     job->control->devices->aside_count--;
-    job->control->devices->items[job->site.device].in_flight--;
+    control_end_use(job->control, job->site.device);
 }
 
 static void handle_paused(void *context, Message *message) {

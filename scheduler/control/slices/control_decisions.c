@@ -8,9 +8,9 @@
 #include "scheduler/control/slices/control_moves.h"
 #include "scheduler/control/slices/control_slices.h"
 #include "scheduler/control/slices/device_slice.h"
+#include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_shared.h"
 #include "scheduler/control/state/control_steps.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/policy_driver.h"
 #include "scheduler/node/refusal_text.h"
 
@@ -101,8 +101,8 @@ static bool is_void(const Control *control, const PolicyAction *action) {
         action->kind == POLICY_ACTION_RUN || action->kind == POLICY_ACTION_PREEMPT ||
         action->kind == POLICY_ACTION_MOVE_IN || action->kind == POLICY_ACTION_MOVE_OUT ||
         action->kind == POLICY_ACTION_LOAD_WEIGHTS || action->kind == POLICY_ACTION_EVICT_WEIGHTS;
-    return on_device && action->device < control->devices->count &&
-           device_presence_is_lost(&control->devices->items[action->device].presence);
+    return on_device && action->device < control_device_count(control) &&
+           control_device_is_lost(control, action->device);
 }
 
 static void perform(Control *control, const PolicyAction *action) {

@@ -11,14 +11,13 @@
 #include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_orders.h"
 #include "scheduler/control/state/control_steps.h"
-#include "scheduler/control/state/device_table.h"
 #include "scheduler/control/state/job_models.h"
 #include "scheduler/control/state/policy_driver.h"
 
 /* ---- tasks that use a device ---- */
 
 void control_begin_task(Control *control, ExecutorTask owned_task) {
-    control->devices->items[owned_task.device].in_flight++;
+    control_begin_use(control, owned_task.device);
     control_post_task(control, owned_task);
 }
 
@@ -26,7 +25,7 @@ static bool is_loss(const Error *error) { return error_code(error) == ERROR_DEVI
 
 void control_end_task(Control *control, const ExecutorTask *task) {
     control_end_order(control);
-    control->devices->items[task->device].in_flight--;
+    control_end_use(control, task->device);
     if (is_loss(task->error)) control_lose_device(control, task->device);
 }
 
@@ -40,8 +39,7 @@ void control_note_moved(ControlJob *job, const ExecutorTask *task) {
 /* The policy is told what a task did, but not what failed on a device that is lost: the policy
  * learns of that with the device. */
 static bool is_told(const Control *control, const ExecutorTask *task) {
-    return !task->error ||
-           !device_presence_is_lost(&control->devices->items[task->device].presence);
+    return !task->error || !control_device_is_lost(control, task->device);
 }
 
 /* ---- jobs ---- */

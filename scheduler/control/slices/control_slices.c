@@ -14,6 +14,7 @@
 #include "scheduler/control/slices/control_slice_end.h"
 #include "scheduler/control/slices/device_slice.h"
 #include "scheduler/control/state/control_accounts.h"
+#include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_orders.h"
 #include "scheduler/control/state/control_steps.h"
 #include "scheduler/control/state/device_table.h"
@@ -48,9 +49,8 @@ static void opened(ControlJob *job, Error *owned_error) {
     const Control *control = job->control;
     const bool gone =
         job->site.state == JOB_SITE_OPENING_RECALLED || !control_life_decides(&control->life);
-    const bool lost =
-        device_presence_is_lost(&control->devices->items[job->site.device].presence) &&
-        (!owned_error || error_code(owned_error) == ERROR_DEVICE_LOST);
+    const bool lost = control_device_is_lost(control, job->site.device) &&
+                      (!owned_error || error_code(owned_error) == ERROR_DEVICE_LOST);
     control_step_site(job, owned_error    ? JOB_SITE_EVENT_OPEN_FAILED
                            : gone || lost ? JOB_SITE_EVENT_OPENED_UNUSED
                                           : JOB_SITE_EVENT_OPENED);

@@ -36,6 +36,34 @@ void control_ask_for_device(ControlJob *job) {
     job->control->devices->slice_end_asked = true;
 }
 
+bool control_take_slice_end_asked(Control *control) {
+    const bool asked = control->devices->slice_end_asked;
+    control->devices->slice_end_asked = false;
+    return asked;
+}
+
+void control_forget_slice_ends(Control *control) {
+    for (uint32_t i = 0; i < control->devices->count; i++) {
+        DeviceSlice *slice = &control->devices->items[i].slice;
+        slice->end_ns = slice->give_up_ns = 0;
+    }
+}
+
+bool control_has_slices(const Control *control) {
+    bool has = control->devices->aside_count > 0;
+    for (uint32_t i = 0; i < control->devices->count; i++)
+        has |= control->devices->items[i].slice.running != NULL;
+    return has;
+}
+
+uint64_t control_find_holder(const Control *control, uint32_t index) {
+    return control->devices->items[index].slice.holder;
+}
+
+uint64_t control_held_since_ns(const Control *control, uint32_t index) {
+    return control->devices->items[index].slice.held_since_ns;
+}
+
 void control_discard_slice(ControlJob *job) {
     if (job_site_has_slice(&job->site)) control_request_slice(job, EXECUTOR_DISCARD, 0);
 }

@@ -12,6 +12,15 @@ void control_give_device(ControlJob *job, uint64_t budget_ns);
 void control_note_holder(ControlJob *job);
 /* Asks the slice that runs to end soon, wherever its kernel is. */
 void control_ask_for_device(ControlJob *job);
+/* True: a slice was asked to end since the last call, and answers within a kernel's time. */
+bool control_take_slice_end_asked(Control *control);
+/* Lets all slices run until they are asked to end in another way: control_stop_slices. */
+void control_forget_slice_ends(Control *control);
+/* True: a slice has a device, or is aside. */
+bool control_has_slices(const Control *control);
+/* The number of the job that had the device last, and since when it has had the device. 0: none. */
+uint64_t control_find_holder(const Control *control, uint32_t index);
+uint64_t control_held_since_ns(const Control *control, uint32_t index);
 /* Ends the job's slice at once and drops what the slice made. Nothing happens without a slice. */
 void control_discard_slice(ControlJob *job);
 /* Ends all slices as soon as possible. discard: drops what they made. */

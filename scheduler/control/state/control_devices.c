@@ -29,6 +29,22 @@ const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_inde
     return NULL;
 }
 
+const ExecutorDevice *control_device_facts(const Control *control, uint64_t index) {
+    return &control->devices->items[index].facts;
+}
+
+bool control_device_is_lost(const Control *control, uint64_t index) {
+    return device_presence_is_lost(&control->devices->items[index].presence);
+}
+
+void control_begin_use(Control *control, uint32_t index) {
+    control->devices->items[index].in_flight++;
+}
+
+void control_end_use(Control *control, uint32_t index) {
+    control->devices->items[index].in_flight--;
+}
+
 /* ---- devices that come ---- */
 
 void control_tell_device_added(Control *control, uint32_t index, uint64_t bytes) {

@@ -11,6 +11,14 @@ MUST_CHECK Error *control_find_device(
 /* The first device of kind cpu. NULL: the node has none, and out_index stays. Threads: any. */
 const ControlDevice *control_find_cpu(const Control *control, uint32_t *out_index);
 
+/* The facts of a device; control_device_count says how many devices there are. */
+const ExecutorDevice *control_device_facts(const Control *control, uint64_t index);
+/* True: the device is lost, or closed, and is not open again yet. */
+bool control_device_is_lost(const Control *control, uint64_t index);
+/* Counts a task or a commit that uses the device: the device is not closed before the end. */
+void control_begin_use(Control *control, uint32_t index);
+void control_end_use(Control *control, uint32_t index);
+
 /* Opens a device and tells the policy. Called before the first turn. */
 MUST_CHECK Error *control_add_device(Control *control, const char *spec);
 /* Tells the policy that a device is there, with so much memory. */

@@ -1,8 +1,8 @@
 #pragma once
 /* The devices as the control thread sees them: facts, presence, and the job that has the device.
- * For control_devices.c and device_losses.c; a device's slice is for device_slice.c and
- * control_aside.c, and others read it. On the control thread; what says so is guarded by the status
- * mutex. */
+ * The fields are for control_devices.c, device_losses.c, job_check.c and the files of slices/;
+ * other files ask through control_devices.h and device_slice.h. On the control thread; a field that
+ * says so is guarded by the status mutex. */
 #include "scheduler/control/control.h"
 #include "scheduler/control/machines/device_presence.h"
 #include "scheduler/control/state/control_job.h"
