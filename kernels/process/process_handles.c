@@ -37,7 +37,7 @@ Error *process_handles_create(Device *device, ProcessHandles **out) {
     return NULL;
 }
 
-static void let_go(const ProcessHandles *handles, Plan *plan, DeviceEvent *event) {
+static void release_target(const ProcessHandles *handles, Plan *plan, DeviceEvent *event) {
     plan_release(plan);
     if (event) handles->device->class_->event_destroy(handles->device, event);
 }
@@ -45,7 +45,7 @@ static void let_go(const ProcessHandles *handles, Plan *plan, DeviceEvent *event
 void process_handles_release(ProcessHandles *handles) {
     if (!handles) return;
     for (size_t i = 0; i < handles->count; i++)
-        let_go(handles, handles->items[i].plan, handles->items[i].event);
+        release_target(handles, handles->items[i].plan, handles->items[i].event);
     memory_free(handles->items);
     memory_free(handles->empty);
     (void)pthread_cond_destroy(&handles->changed);
@@ -88,7 +88,7 @@ static Error *add(ProcessHandles *handles, Plan *plan, DeviceEvent *event, uint6
     (void)pthread_mutex_lock(&handles->mutex);
     Error *error = add_locked(handles, plan, event, out_id);
     (void)pthread_mutex_unlock(&handles->mutex);
-    if (error) let_go(handles, plan, event);
+    if (error) release_target(handles, plan, event);
     return error;
 }
 
@@ -151,7 +151,7 @@ void process_handles_count_use(ProcessHandles *handles, uint64_t id) {
         taken = take_if_done(handles, handle);
     }
     (void)pthread_mutex_unlock(&handles->mutex);
-    let_go(handles, taken.plan, taken.event);
+    release_target(handles, taken.plan, taken.event);
 }
 
 void process_handles_drop(ProcessHandles *handles, uint64_t id, uint64_t uses) {
@@ -163,7 +163,7 @@ void process_handles_drop(ProcessHandles *handles, uint64_t id, uint64_t uses) {
         taken = take_if_done(handles, handle);
     }
     (void)pthread_mutex_unlock(&handles->mutex);
-    let_go(handles, taken.plan, taken.event);
+    release_target(handles, taken.plan, taken.event);
 }
 
 void process_handles_set_recorded(ProcessHandles *handles, uint64_t id, uint64_t number) {
