@@ -52,8 +52,16 @@ class Selecting(unittest.TestCase):
         self.assertEqual(select("docs/isa.md").tests, ["style", "isa.md"])
 
     def test_a_file_runs_the_program_that_tests_its_folder_and_the_quick_ones_above(self):
-        self.assertEqual(set(select("scheduler/control/turns.c").tests), {"style", "control", "http.md", "tools", "fuzz_npz"})
-        self.assertEqual(set(select("vm/objects/closures.h").tests), {"style", "vm", "isa.md", "http.md", "tools", "fuzz_npz"})
+        quick = {"style", "http.md", "tools", "fuzz_npz"}
+        self.assertEqual(set(select("scheduler/control/turns.c", budget_s=40).tests), {"control", *quick})
+        self.assertEqual(set(select("vm/objects/closures.h", budget_s=10).tests), {"vm", "isa.md", *quick})
+
+    def test_others_above_run_while_there_is_time_and_are_not_named(self):
+        chosen = select("vm/objects/closures.h", budget_s=60)
+        self.assertEqual({"http", "store", "control"} & set(chosen.tests), {"http", "control"})
+        self.assertEqual(chosen.left_out, [])
+        self.assertEqual({"http", "store", "control"} & set(select("vm/objects/closures.h").tests), {"http", "control"})
+        self.assertLessEqual({"http", "control", "store"}, set(select("base/text.c").tests))
 
     def test_a_test_runs_its_own_program(self):
         self.assertIn("store", select("tests/store/jobs/test_rows.c").tests)
@@ -71,7 +79,7 @@ class Selecting(unittest.TestCase):
         self.assertEqual(select("tests/fuzz/corpus/npz/a").tests, ["style", "fuzz_npz"])
 
     def test_the_root_recipe_reaches_everything_quick(self):
-        self.assertEqual(set(select("meson.build").tests), {"style", "vm", "isa.md", "http.md", "tools", "fuzz_npz"})
+        self.assertEqual(set(select("meson.build", budget_s=5).tests), {"style", "vm", "isa.md", "http.md", "tools", "fuzz_npz"})
 
     def test_end_to_end_tests_run_themselves_and_helpers_who_imports_them(self):
         with tempfile.TemporaryDirectory() as root:
