@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/allocator.h"
-#include "kernels/device/device.h"
+#include "kernels/device/device_class.h"
 
 enum {
     CHUNK_BYTES = 16 << 20, /* the system gives memory only to the pages that are written */

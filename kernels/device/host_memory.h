@@ -2,7 +2,7 @@
 /* Memory of devices whose addresses are pointers: the functions that the cpu and the host device
  * share. They have no queues: streams are NULL. Entered into the tables of cpu_device.c and
  * device.c. Threads: any. */
-#include "kernels/device/device.h"
+#include "kernels/device/device_class.h"
 
 MUST_CHECK Error *host_memory_alloc(
     Device *device, DeviceStream *stream, uint64_t size, uint64_t *out_address);

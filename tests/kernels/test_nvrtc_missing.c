@@ -2,6 +2,7 @@
  * to be said of it. */
 #include <stdlib.h>
 
+#include "kernels/cuda/driver/cuda_nvrtc.h"
 #include "kernels/cuda/plugin/cuda_compiled.h"
 #include "tests/kernels/fixtures/cuda_device_fixture.h"
 #include "tests/support/device_call.h"

@@ -10,12 +10,6 @@ SAID = {
 # Circles that are still to be cut, one in each row. A circle may be smaller than its row. Delete the row when its circle is
 # gone, and add no row. The name of a folder stands for all units in it.
 UNCUT = [frozenset(row.split()) for row in (
-    "kernels/cpu/core/cpu_internal kernels/cpu/core/cpu_rules",
-    "kernels/cpu/loops/cpu_loops kernels/cpu/loops/cpu_loops_table",
-    "kernels/cuda/library/cuda_cudnn kernels/cuda/library/cuda_cudnn_graph",
-    "kernels/cuda/runtime/cuda_device kernels/cuda/runtime/cuda_launch kernels/cuda/runtime/cuda_modules "
-    "kernels/cuda/runtime/cuda_staging kernels/cuda/runtime/cuda_stretch",
-    "kernels/device/device kernels/device/host_chunks kernels/device/host_memory",
     "scheduler/http/server/http_body scheduler/http/server/http_service",
     "scheduler/jobs/job_export scheduler/jobs/job_manifest",
     "scheduler/jobs/job_import scheduler/jobs/job_import_check",

@@ -7,6 +7,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
+#include "kernels/cpu/device/cpu_device.h"
 #include "kernels/registry/device_registry.h"
 #include "tools/tuning/tune_choice.h"
 #include "tools/tuning/tune_measure.h"
@@ -185,14 +186,14 @@ static Error *time_point(
 /* Adds nothing where the rule decides nothing for this call on this device. */
 static Error *measure(Device *device, const Place *place, const TuneCall *call,
     const Options *options, Points *inout) {
-    const uint32_t level = cpu_rules_get_level(device);
+    const uint32_t level = cpu_device_get_level(device);
     TuneWay ways[2] = {0};
     Error *error = NULL;
     for (int way = 0; way < 2 && !error; way++) {
-        cpu_rules_force(device, place->rule, way == 0 ? INT64_MAX : 0);
+        cpu_device_force_rule(device, place->rule, way == 0 ? INT64_MAX : 0);
         error = tune_way_open(device, call, &ways[way]);
     }
-    cpu_rules_force(device, place->rule, cpu_rule_info(place->rule)->values[level]);
+    cpu_device_force_rule(device, place->rule, cpu_rule_info(place->rule)->values[level]);
     if (!error && (is_within_a_kernel(place->rule) ||
                       ways[0].plan->kernel_name != ways[1].plan->kernel_name ||
                       ways[0].layout != ways[1].layout))
@@ -209,7 +210,7 @@ static const double MARGIN = 0.02;
 
 static Error *tune_rule(Device *device, CpuRule rule, const Options *options, TuneTable *inout) {
     const CpuRuleInfo *info = cpu_rule_info(rule);
-    const uint32_t level = cpu_rules_get_level(device);
+    const uint32_t level = cpu_device_get_level(device);
     Points found = {.count = 0};
     printf("%s, %s: %s\n", info->name, info->unit, info->decides);
     /* each pass allocates its own memory, since the addresses cause much of the difference between
@@ -259,12 +260,13 @@ static Error *write_table(const char *path, const TuneTable *table) {
 }
 
 static Error *tune(const Options *options) {
-    static const char *const levels[CPU_RULE_LEVELS] = {"portable", "avx2", "avx512"};
+    static const char *const levels[CPU_LEVEL_COUNT] = {"portable", "avx2", "avx512"};
     OWN(Device, device) = NULL;
     TuneTable table;
     TRY(device_open("cpu", &device));
     tune_table_of_program(&table);
-    printf("rules %lld, level %s\n", (long long)table.version, levels[cpu_rules_get_level(device)]);
+    printf(
+        "rules %lld, level %s\n", (long long)table.version, levels[cpu_device_get_level(device)]);
     for (CpuRule rule = 0; rule < CPU_RULE_COUNT; rule++)
         if (!options->any_chosen || options->chosen[rule])
             TRY_WRAP(tune_rule(device, rule, options, &table), "%s", cpu_rule_info(rule)->name);

@@ -47,7 +47,7 @@ static Error *write_row(const TuneTable *table, const char **inout_at, bool *ino
     seen[rule] = true;
     text_append_bytes(out, at, size);
     at += size;
-    for (int level = 0; level < CPU_RULE_LEVELS; level++) {
+    for (int level = 0; level < CPU_LEVEL_COUNT; level++) {
         int64_t value;
         if (*at != ',') FAIL(INVALID, "rule %s: too few values", cpu_rule_info(rule)->name);
         at++;

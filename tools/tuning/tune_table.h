@@ -6,7 +6,7 @@
 
 typedef struct TuneTable {
     int64_t version;
-    int64_t values[CPU_RULE_COUNT][CPU_RULE_LEVELS];
+    int64_t values[CPU_RULE_COUNT][CPU_LEVEL_COUNT];
 } TuneTable;
 
 /* Returns the table that this program was built with. */

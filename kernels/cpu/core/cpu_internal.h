@@ -10,24 +10,18 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kernels/cpu/core/cpu_level.h"
 #include "kernels/cpu/core/cpu_rules.h"
 #include "kernels/device/device.h"
 #include "kernels/operator/kernel.h"
 #include "kernels/device/kernel_stop.h"
 #include "kernels/operator/plan.h"
 
-/* The instruction set that our own kernels may use: cpu_isa.h. */
-typedef enum CpuLevel {
-    CPU_LEVEL_PORTABLE = 0, /* baseline x86-64 (or any machine): plain C */
-    CPU_LEVEL_AVX2 = 1,     /* AVX2 and FMA */
-    CPU_LEVEL_AVX512 = 2,   /* AVX512 F, BW, DQ, VL */
-} CpuLevel;
-
 typedef struct CpuWorkers CpuWorkers;
 
 typedef struct CpuDevice {
-    Device base; /* first: a Device * of class "cpu" is a CpuDevice * */
-    CpuLevel level;
+    Device base;                 /* first: a Device * of class "cpu" is a CpuDevice * */
+    CpuLevel level;              /* as cpu_isa.h found, or CPU_LEVEL_PORTABLE */
     bool has_bfloat16, has_vnni; /* AVX512_BF16, AVX512_VNNI; with CPU_LEVEL_AVX512 alone */
     CpuRules rules;              /* the level's */
     /* Opened by device_open_portable: only rows with KERNEL_PORTABLE are asked, level is

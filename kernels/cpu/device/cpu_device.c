@@ -95,6 +95,14 @@ Error *cpu_device_open_portable(Device **out) {
     return NULL;
 }
 
+CpuLevel cpu_device_get_level(const Device *device) { return ((const CpuDevice *)device)->level; }
+
+void cpu_device_force_rule(Device *device, CpuRule rule, int64_t value) {
+    CpuRules *rules = &cpu_device(device)->rules;
+    rules->values[rule] = value;
+    rules->forced = true;
+}
+
 static Error *unsupported(const Device *device, const PlanRequest *request) {
     TextBuilder OWN_TEXT(dtypes) = {0};
     for (uint32_t i = 0; i < request->input_count; i++)

@@ -7,7 +7,7 @@
 #include "kernels/cpu/dnnl/cpu_dnnl.h"
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/matmul/cpu_matmul.h"
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/cpu/quantized/cpu_lower_weights.h"
 #include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
 #include "kernels/operator/operator_lower.h"

@@ -7,6 +7,7 @@
  * Every element is computed alone, so blocks, threads, broadcasting and fusion never change
  * bits. */
 #include "kernels/operator/attributes.h"
+#include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/cpu/loops/cpu_loops.h"
 
 enum {

@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cpu/elementwise/cpu_pointwise.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 
 typedef struct Lowering {
     OperatorId operator_id;

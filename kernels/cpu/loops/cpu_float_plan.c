@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 
 typedef struct Operand {
     DType stored;    /* DTYPE_NONE: the operand is not converted */

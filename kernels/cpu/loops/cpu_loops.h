@@ -1,15 +1,11 @@
 #pragma once
 /* Loops over contiguous elements, compiled once for each instruction set level from the same
- * source; their bits do not depend on the level. Found by the cpu's kernels when they plan, called
- * on the threads of a launch. Pure: no state.
+ * source; their bits do not depend on the level. Here are the types of a loop, its operands and its
+ * parameters; cpu_loop_find.h finds the loops. Pure: no state.
  *
  * The loops are in cpu_loops_<family>.c: each file is compiled three times with CPU_LOOPS_LEVEL 0,
  * 1, 2, and all its functions are static but the finder, whose name has the level. */
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "kernels/cpu/core/cpu_internal.h"
-#include "kernels/tensor/dtype.h"
 
 typedef enum CpuLoopId {
 #define CPU_LOOP(name, operands) CPU_LOOP_##name,
@@ -36,15 +32,6 @@ typedef struct CpuParameters {
 typedef void CpuLoop(
     void *out, const CpuOperand *operands, int64_t count, const CpuParameters *parameters);
 
-/* dtype: of the operands (WHERE: of the last two; POW_BY_…: of the base; SHRINK: of the first,
- * the others of an integer are float64). Comparisons, IS_NAN and
- * NOT write bool. NULL when there is none. */
-CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype);
-/* saturate: values beyond the range of a float8 target become its largest number. Returns NULL when
- * there is no loop. */
-CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate);
-uint32_t cpu_loop_operands(CpuLoopId id);
-
 /* Units of an LSTM whose gates use sigmoid and tanh and no other function. */
 typedef struct CpuLstmRow {
     const float *gates, *products; /* input, output, forget, cell: these two are added first */
@@ -56,7 +43,6 @@ typedef struct CpuLstmRow {
 /* Bits as those of CPU_LOOP_ADD, _SIGMOID, _TANH and _MUL in turn; a NaN in c becomes the canonical
  * one. */
 typedef void CpuLstmLoop(const CpuLstmRow *row);
-CpuLstmLoop *cpu_lstm_loop_find(CpuLevel level);
 
 typedef enum CpuReduction {
     CPU_REDUCE_SUM,
@@ -89,10 +75,3 @@ typedef struct CpuReducer {
     CpuReduceColumns *columns;
     CpuTotal identity;
 } CpuReducer;
-
-/* NULL when there is none. */
-const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType dtype);
-/* The initial total of a reduction of `count` elements. For 0 elements, the initial totals of MAX
- * and MIN are the element type's own limits. */
-CpuTotal cpu_reducer_identity(
-    const CpuReducer *reducer, CpuReduction reduction, DType dtype, uint64_t count);

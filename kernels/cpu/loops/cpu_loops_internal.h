@@ -5,6 +5,7 @@
  * Included only by cpu_loops_<family>.c, each of which is compiled once for each level. */
 #include "kernels/cpu/loops/cpu_loops.h"
 #include "kernels/scalar/scalar_half.h"
+#include "kernels/tensor/dtype.h"
 
 #if CPU_LOOPS_LEVEL == 0
 #define CPU_LOOPS_NAME(name) name##_portable

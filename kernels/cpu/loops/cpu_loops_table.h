@@ -1,7 +1,9 @@
 #pragma once
-/* The functions of each loop source that find its loops, one for each level. Called by cpu_loops.c.
+/* The functions of each loop source that find its loops, one for each level. Called by
+ * cpu_loop_find.c.
  * Pure: no state. */
 #include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/tensor/dtype.h"
 
 #define CPU_LOOPS_OF_LEVEL(level)                                                                  \
     CpuLoop *cpu_loops_arithmetic_##level(CpuLoopId id, DType dtype);                              \

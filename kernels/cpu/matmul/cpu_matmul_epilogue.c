@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "kernels/cpu/core/cpu_vector.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/operator/operator_lower.h"
 
 enum { GROUP_MAX = 1024 }; /* floats: rows that an activation takes at once */

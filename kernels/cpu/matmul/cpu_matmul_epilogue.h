@@ -2,8 +2,10 @@
 /* The end of fused operators, applied to a row of finished sums: scale, bias, residual, activation.
  * Activations are the loops of the plain operators, so they give the same bits. Called by the
  * kernels of products and convolutions, on the threads of a launch. Pure: no state. */
-#include "kernels/operator/activation.h"
+#include "kernels/cpu/core/cpu_level.h"
 #include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/operator/activation.h"
+#include "kernels/operator/plan.h"
 
 typedef struct CpuEpilogue {
     double alpha;      /* times the sum */

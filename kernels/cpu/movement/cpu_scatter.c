@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/movement/cpu_copy.h"
 #include "kernels/cpu/core/cpu_index.h"
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/arguments/arguments.h"
 
 /* NULL for "none". */

@@ -2,7 +2,7 @@
  * by rows of channels of one pixel. Squares are added up in the order of the channels: both have
  * the same bits, at every instruction set. */
 #include "kernels/cpu/loops/cpu_float_plan.h"
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/cpu/core/cpu_vector.h"
 
 enum { ROW = 512, NEIGHBOURS_MAX = 64, ELEMENTS_PER_PART = 8192 };

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/cpu/core/cpu_layouts.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/operator/operator_lower.h"
 #include "kernels/scalar/scalar_hyperbolic.h"
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/recurrent/cpu_recurrent_weave.h"
 #include "kernels/cpu/core/cpu_sweep.h"
 #include "kernels/cpu/core/cpu_vector.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 
 enum {
     SLICED_BATCH_MAX = 16,

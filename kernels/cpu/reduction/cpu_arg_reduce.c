@@ -1,6 +1,7 @@
 /* ArgMax and ArgMin: finds the extreme by the reduction loops, then its first (or last) place. A
  * NaN is the extreme of either kind. */
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/scalar/scalar_half.h"
 #include "kernels/arguments/arguments.h"
 

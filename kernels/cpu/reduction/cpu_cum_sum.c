@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "kernels/cpu/core/cpu_index.h"
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/tensor/reduce_groups.h"
 #include "kernels/scalar/scalar_convert.h"
 #include "kernels/scalar/scalar_exponential.h"

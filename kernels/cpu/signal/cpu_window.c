@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/scalar/scalar_exponential.h"
 #include "kernels/scalar/scalar_trigonometric.h"
 #include "kernels/arguments/arguments.h"

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_stretch.h"
+
 /* A larger workspace helps products of few but long rows, on GPUs with many units. */
 static const uint64_t WORKSPACE_BYTES_MAX = (uint64_t)32 << 20;
 

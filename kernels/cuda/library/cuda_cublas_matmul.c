@@ -4,6 +4,7 @@
 #include "kernels/cpu/matmul/cpu_matmul.h"
 #include "kernels/cuda/library/cuda_cublas.h"
 #include "kernels/cuda/library/cuda_library_plan.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
 
 enum { BIAS = CUDA_LIBRARY_BIAS, RESIDUAL = CUDA_LIBRARY_RESIDUAL };
 

@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/cuda/library/cuda_cudnn_graph.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
 
 enum { CONFIGS_MAX = 128 };
 

@@ -9,6 +9,8 @@
 #include "kernels/cuda/planners/cuda_matmul.h"
 #include "kernels/arguments/channels_first.h"
 #include "kernels/arguments/window.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
 
 enum { BIAS = CUDA_LIBRARY_BIAS, RESIDUAL = CUDA_LIBRARY_RESIDUAL };
 

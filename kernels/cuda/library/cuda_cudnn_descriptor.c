@@ -1,5 +1,7 @@
 #include "kernels/cuda/library/cuda_cudnn_descriptor.h"
 
+#include "kernels/cuda/runtime/cuda_scope.h"
+
 enum { REASON_MAX = 256, CATEGORY = 1000 };
 
 Error *cuda_cudnn_check(CudaDevice *device, int status, const char *function) {

@@ -1,7 +1,7 @@
 #pragma once
 /* cuDNN's descriptors: made, filled, finalized, and destroyed together. Called by cuda_cudnn.c and
  * cuda_cudnn_graph.c, on the thread that plans. */
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_context.h"
 
 enum { CUDA_CUDNN_PILE_MAX = 160 };
 

@@ -1,5 +1,7 @@
 #include "kernels/cuda/library/cuda_cudnn_graph.h"
 
+#include "kernels/cuda/runtime/cuda_operands.h"
+
 enum { STEPS_MAX = 4 };
 
 /* Values between two operations have unique ids behind those of the tensors. */

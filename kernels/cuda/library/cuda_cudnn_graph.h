@@ -1,7 +1,7 @@
 #pragma once
 /* Builds a convolution as cuDNN's operation graph. Called by cuda_cudnn.c on the thread that plans,
  * in the device's context. */
-#include "kernels/cuda/library/cuda_cudnn.h"
+#include "kernels/cuda/library/cuda_cudnn_convolution.h"
 #include "kernels/cuda/library/cuda_cudnn_descriptor.h"
 
 /* Makes the graph, finalized, without a handle; it and its parts are destroyed with the pile.

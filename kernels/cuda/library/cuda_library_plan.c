@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
+#include "kernels/cuda/runtime/cuda_transfer.h"
+
 /* ---- launch ---- */
 
 static Error *align_inputs(const CudaLibraryState *state, const Launch *launch,

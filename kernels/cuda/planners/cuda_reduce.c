@@ -2,7 +2,7 @@
  * global pools. */
 #include <string.h>
 
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/cuda/planners/cuda_internal.h"
 #include "kernels/tensor/reduce_groups.h"
 #include "kernels/arguments/arguments.h"

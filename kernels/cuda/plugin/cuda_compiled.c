@@ -6,6 +6,8 @@
 #include "kernels/cpu/elementwise/cpu_elementwise.h"
 #include "kernels/cuda/planners/cuda_pointwise.h"
 #include "kernels/cuda/planners/cuda_pointwise_source.h"
+#include "kernels/cuda/runtime/cuda_launch_internal.h"
+#include "kernels/cuda/runtime/cuda_modules.h"
 
 static const char NAME[] = "cuda.compiled_elementwise";
 static const char ENTRY[] = "layover_group";

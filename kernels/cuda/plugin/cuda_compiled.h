@@ -1,7 +1,7 @@
 #pragma once
 /* Fused pointwise groups, each as a kernel of its own that is compiled when the group is planned.
  * Called by cuda_class.c when a device is opened and planned; any thread. */
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_context.h"
 #include "kernels/operator/kernel.h"
 
 enum {

@@ -1,6 +1,11 @@
 #include "kernels/cuda/runtime/cuda_device.h"
 
 #include "kernels/cuda/driver/cuda_fatbin.h"
+#include "kernels/cuda/runtime/cuda_launch_internal.h"
+#include "kernels/cuda/runtime/cuda_memory.h"
+#include "kernels/cuda/runtime/cuda_modules.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_staging.h"
 
 static Error *find_gpu(CudaDevice *device) {
     int count = 0, major, minor, pools = 0;

@@ -1,6 +1,8 @@
 #include "kernels/cuda/runtime/cuda_launch.h"
 
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_launch_internal.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
 #include "kernels/cuda/driver/cuda_fatbin.h"
 
 /* Shared memory of a block by default; a kernel that needs more must be allowed more. */

@@ -2,14 +2,8 @@
 /* Starts one kernel of a planner's launch; planners need no other function of the driver. Called by
  * the launch functions in kernels/cuda/planners/, on the thread of the execution. */
 #include "base/error.h"
+#include "kernels/cuda/runtime/cuda_kernel_id.h"
 #include "kernels/device/device.h"
-
-typedef enum CudaKernelId {
-#define CUDA_KERNEL(id, name, parameters) CUDA_KERNEL_##id,
-#include "kernels/cuda/runtime/cuda_kernels.def"
-#undef CUDA_KERNEL
-    CUDA_KERNEL_COUNT
-} CudaKernelId;
 
 typedef struct CudaGrid {
     uint32_t blocks[3];

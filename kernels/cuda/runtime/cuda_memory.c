@@ -1,8 +1,11 @@
 /* The GPU's memory: a pool of the driver, whose blocks are allocated and freed in the order of a
  * stream. */
+#include "kernels/cuda/runtime/cuda_memory.h"
+
 #include <inttypes.h>
 
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
 
 /* Free bytes that the pool keeps when a stream is synchronized. Executions have pools of their own,
  * so little is freed while they run. */

@@ -5,7 +5,7 @@
 
 #include "base/allocator.h"
 #include "base/digest.h"
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
 
 typedef struct Entry {
     uint64_t hash;

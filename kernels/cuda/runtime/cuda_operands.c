@@ -2,6 +2,9 @@
 
 #include <assert.h>
 
+#include "kernels/cuda/runtime/cuda_memory.h"
+#include "kernels/cuda/runtime/cuda_transfer.h"
+
 Error *cuda_operands_stand_in(CudaOperands *operands, uint64_t size, uint64_t *out) {
     assert(operands->count < CUDA_OPERANDS_MAX);
     TRY(error_recode(

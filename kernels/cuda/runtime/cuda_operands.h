@@ -2,7 +2,7 @@
 /* Operands of one launch of a library's kernel: operands at unaligned addresses are copied to
  * aligned memory. The chosen kernel must not depend on addresses, and the fast kernels need aligned
  * ones. Called by the launch functions in kernels/cuda/library/, on the thread of the execution. */
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_context.h"
 
 enum { CUDA_OPERANDS_MAX = 5, CUDA_OPERANDS_ALIGNMENT = 16 };
 

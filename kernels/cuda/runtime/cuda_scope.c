@@ -1,5 +1,5 @@
 /* Enters the device's context, and turns the driver's results into errors. */
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
 
 /* After these errors every call in the context fails in the same way (cuda.h, CUresult). */
 static const int spoiling[] = {CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_DEVICE_UNAVAILABLE,

@@ -1,7 +1,7 @@
 #include "kernels/cuda/runtime/cuda_staging.h"
 
 #include "base/allocator.h"
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
 
 static Error *init_slots(
     CudaDevice *device, CudaStagingSlot *slots, uint32_t count, uint64_t size) {

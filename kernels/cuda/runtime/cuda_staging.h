@@ -8,8 +8,7 @@
 #include <stdatomic.h>
 
 #include "kernels/cuda/driver/cuda_symbols.h"
-
-struct CudaDevice;
+#include "kernels/cuda/runtime/cuda_context.h"
 
 enum {
     CUDA_STAGING_LARGE_BYTES = 8 << 20,
@@ -36,12 +35,11 @@ typedef struct CudaStaging {
 } CudaStaging;
 
 /* In the device's context, as all functions here. Errors: OUT_OF_MEMORY; the driver's. */
-MUST_CHECK Error *cuda_staging_create(struct CudaDevice *device, CudaStaging **out);
+MUST_CHECK Error *cuda_staging_create(CudaDevice *device, CudaStaging **out);
 /* No copy may be under way any more. NULL does nothing. */
-void cuda_staging_release(struct CudaDevice *device, CudaStaging *staging);
+void cuda_staging_release(CudaDevice *device, CudaStaging *staging);
 /* Takes the next slot for a piece of a copy to the device; its bytes may be written. */
 MUST_CHECK Error *cuda_staging_take(
-    struct CudaDevice *device, CudaStaging *staging, uint64_t size, CudaStagingSlot **out);
+    CudaDevice *device, CudaStaging *staging, uint64_t size, CudaStagingSlot **out);
 /* Gives the slot back; the work queued with it comes before the stream's next work. */
-MUST_CHECK Error *cuda_staging_give(
-    struct CudaDevice *device, CudaStagingSlot *slot, CUstream stream);
+MUST_CHECK Error *cuda_staging_give(CudaDevice *device, CudaStagingSlot *slot, CUstream stream);

@@ -1,8 +1,10 @@
 /* Streams and events of the driver; a stream also has the launches that are to be started
  * together. */
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
 
 #include "base/allocator.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_stretch.h"
 
 typedef struct CudaStream {
     CUstream queue;

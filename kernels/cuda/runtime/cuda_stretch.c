@@ -1,7 +1,7 @@
 #include "kernels/cuda/runtime/cuda_stretch.h"
 
 #include "base/allocator.h"
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
 
 typedef struct Seen {
     uint64_t signature; /* 0: free */

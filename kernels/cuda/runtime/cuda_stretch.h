@@ -16,8 +16,7 @@
  *
  * Threads: as the stream's. All functions are called in the device's context. */
 #include "kernels/cuda/driver/cuda_symbols.h"
-
-struct CudaDevice;
+#include "kernels/cuda/runtime/cuda_context.h"
 
 enum {
     CUDA_STRETCH_LAUNCHES_MAX = 32, /* the GPU idles while the first of a turn are recorded */
@@ -37,9 +36,9 @@ enum {
 typedef struct CudaStretch CudaStretch;
 
 /* queue: borrowed. Errors: OUT_OF_MEMORY; the driver's. */
-MUST_CHECK Error *cuda_stretch_create(struct CudaDevice *device, CUstream queue, CudaStretch **out);
+MUST_CHECK Error *cuda_stretch_create(CudaDevice *device, CUstream queue, CudaStretch **out);
 /* Drops launches that were recorded and not ended. NULL does nothing. */
-void cuda_stretch_release(struct CudaDevice *device, CudaStretch *stretch);
+void cuda_stretch_release(CudaDevice *device, CudaStretch *stretch);
 
 /* Called before a launch: returns the queue for the launch.
  *
@@ -48,8 +47,8 @@ void cuda_stretch_release(struct CudaDevice *device, CudaStretch *stretch);
  * Errors: the error that keeps earlier launches from running, until cuda_stretch_tell; the
  *         driver's. */
 MUST_CHECK Error *cuda_stretch_add(
-    struct CudaDevice *device, CudaStretch *stretch, const char *name, uint64_t key, CUstream *out);
+    CudaDevice *device, CudaStretch *stretch, const char *name, uint64_t key, CUstream *out);
 /* Puts all launches so far into the queue; an error is kept for cuda_stretch_tell. */
-void cuda_stretch_end(struct CudaDevice *device, CudaStretch *stretch);
+void cuda_stretch_end(CudaDevice *device, CudaStretch *stretch);
 /* The reason why launches did not run, returned once. Errors: DEVICE_LOST; FAILED. */
 MUST_CHECK Error *cuda_stretch_tell(CudaStretch *stretch);

@@ -1,7 +1,12 @@
 /* Copies: pinned memory directly, other memory through staging. */
+#include "kernels/cuda/runtime/cuda_transfer.h"
+
 #include <string.h>
 
-#include "kernels/cuda/runtime/cuda_device.h"
+#include "kernels/cuda/runtime/cuda_scope.h"
+#include "kernels/cuda/runtime/cuda_staging.h"
+#include "kernels/cuda/runtime/cuda_stream.h"
+#include "kernels/cuda/runtime/cuda_stretch.h"
 
 enum { SCALAR_BYTES_MAX = 8 };
 

@@ -1,5 +1,6 @@
 #include "kernels/device/host_memory.h"
 
+#include "kernels/device/device.h"
 #include "tests/support/test_support.h"
 
 static void test_host_memory_is_zero_and_aligned(void **state) {

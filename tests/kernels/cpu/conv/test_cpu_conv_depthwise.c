@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "kernels/cpu/core/cpu_rules.h"
+#include "kernels/cpu/device/cpu_device.h"
 #include "kernels/registry/device_registry.h"
 #include "tests/kernels/fixtures/conv_reference.h"
 
@@ -42,7 +42,7 @@ static void test_depthwise_rows_of_any_length_agree_with_the_definition(void **s
     (void)state;
     OWN(Device, device) = NULL;
     assert_ok(device_open("cpu", &device));
-    cpu_rules_force(device, CPU_RULE_DNNL_CONV_GROUP_CHANNELS_MIN, 2);
+    cpu_device_force_rule(device, CPU_RULE_DNNL_CONV_GROUP_CHANNELS_MIN, 2);
     for (int64_t width = 1; width <= 80; width += width < 36 ? 1 : 11)
         for (int64_t stride = 1; stride <= 3; stride++) {
             const ConvCase conv = {

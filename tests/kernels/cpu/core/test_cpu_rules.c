@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/device/cpu_device.h"
 #include "kernels/cpu/device/cpu_pack.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/shape_rules/operator_infer.h"
@@ -21,7 +22,7 @@ static uint64_t table_digest(void) {
     for (CpuRule rule = 0; rule < CPU_RULE_COUNT; rule++) {
         const CpuRuleInfo *info = cpu_rule_info(rule);
         text_append(&text, info->name);
-        for (int level = 0; level < CPU_RULE_LEVELS; level++)
+        for (int level = 0; level < CPU_LEVEL_COUNT; level++)
             text_appendf(&text, " %lld", (long long)info->values[level]);
         text_append(&text, "\n");
     }
@@ -41,7 +42,7 @@ static void test_cpu_rules_of_a_version_never_change(void **state) {
 
 static void test_cpu_rules_are_ordered_where_they_are_steps(void **state) {
     (void)state;
-    for (uint32_t level = 0; level < CPU_RULE_LEVELS; level++) {
+    for (uint32_t level = 0; level < CPU_LEVEL_COUNT; level++) {
         const CpuRules rules = cpu_rules_of(level);
         assert_false(rules.forced);
         for (CpuRule rule = 0; rule < CPU_RULE_COUNT; rule++) {
@@ -88,10 +89,10 @@ static void test_cpu_rules_that_are_forced_serve_that_device_alone(void **state)
     TextBuilder OWN_TEXT(kernels) = {0};
     assert_ok(device_open("cpu", &device));
     assert_ok(device_open("cpu", &other));
-    assert_int_equal(cpu_rules_get_level(device), cpu_device(device)->level);
+    assert_int_equal(cpu_device_get_level(device), cpu_device(device)->level);
     class_of(device, &before);
     image_kernel_of(device, &kernels);
-    cpu_rules_force(device, CPU_RULE_WINOGRAD_PIXELS_MIN, INT64_MAX);
+    cpu_device_force_rule(device, CPU_RULE_WINOGRAD_PIXELS_MIN, INT64_MAX);
     image_kernel_of(device, &kernels);
     image_kernel_of(other, &kernels);
     assert_string_equal(text_builder_get(&kernels), "cpu.winograd;cpu.conv_last;cpu.winograd;");
@@ -111,7 +112,7 @@ static void test_cpu_rules_do_not_reach_the_portable_device(void **state) {
         TextBuilder OWN_TEXT(name) = {0};
         assert_ok(device_open_portable(&device));
         for (CpuRule rule = 0; rule < CPU_RULE_COUNT; rule++)
-            cpu_rules_force(device, rule, extremes[i]);
+            cpu_device_force_rule(device, rule, extremes[i]);
         image_kernel_of(device, &kernels);
         kernel_of(device, "MatMul", NULL, "float32[64,64] float32[64,64]", &kernels);
         class_of(device, &name);

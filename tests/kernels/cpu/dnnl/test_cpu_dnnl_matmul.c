@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "kernels/cpu/core/cpu_internal.h"
-#include "kernels/cpu/core/cpu_rules.h"
+#include "kernels/cpu/device/cpu_device.h"
 #include "kernels/registry/device_registry.h"
 #include "tests/support/device_call.h"
 #include "tests/support/test_support.h"
@@ -51,8 +51,8 @@ static Tensor *run_matmul(const MatmulShapes *shapes, uint32_t threads, bool pac
 static int setup(void **state) {
     (void)state;
     assert_ok(device_open("cpu", &eager));
-    cpu_rules_force(eager, CPU_RULE_DNNL_MATMUL_ROWS_MIN, 0);
-    cpu_rules_force(eager, CPU_RULE_DNNL_MATMUL_COLUMNS_MIN, 0);
+    cpu_device_force_rule(eager, CPU_RULE_DNNL_MATMUL_ROWS_MIN, 0);
+    cpu_device_force_rule(eager, CPU_RULE_DNNL_MATMUL_COLUMNS_MIN, 0);
     return 0;
 }
 

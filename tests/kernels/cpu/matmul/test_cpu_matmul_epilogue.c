@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/cpu/core/cpu_internal.h"
 #include "tests/kernels/fixtures/kernel_call.h"
 
 static const CpuLevel levels[] = {CPU_LEVEL_PORTABLE, CPU_LEVEL_AVX2, CPU_LEVEL_AVX512};

@@ -1,5 +1,6 @@
 #include "kernels/cuda/library/cuda_cudnn_graph.h"
 
+#include "kernels/cuda/library/cuda_cudnn.h"
 #include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 /* One image of 2 channels, 4 x 5, by 3 filters of 3 x 3. */

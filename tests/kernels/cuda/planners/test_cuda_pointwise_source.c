@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/cuda/driver/cuda_nvrtc.h"
+#include "kernels/cuda/runtime/cuda_launch_internal.h"
 #include "tests/kernels/fixtures/cuda_device_fixture.h"
 #include "tests/kernels/fixtures/group_fixture.h"
 

@@ -1,6 +1,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "kernels/cuda/runtime/cuda_staging.h"
 #include "tests/kernels/fixtures/cuda_device_fixture.h"
 
 enum { LARGE = 3 * CUDA_STAGING_LARGE_BYTES + 12345, THREADS = 3 };

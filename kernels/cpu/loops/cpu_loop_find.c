@@ -1,4 +1,5 @@
-#include "kernels/cpu/loops/cpu_loops.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
+
 #include "kernels/cpu/loops/cpu_loops_table.h"
 
 #if defined(__x86_64__)

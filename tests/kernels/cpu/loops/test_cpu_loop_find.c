@@ -1,4 +1,5 @@
 #include "base/digest.h"
+#include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/operator/operator.h"
 #include "tests/kernels/fixtures/loop_fixture.h"
 #include "tests/support/tensor_text.h"
@@ -115,7 +116,7 @@ static void test_the_bits_of_all_loops_are_those_of_this_version(void **state) {
     assert_true(hash == 0x4bbe9e1595267340u);
 }
 
-int test_cpu_loops(void) {
+int test_cpu_loop_find(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_loop_is_found_for_some_element_type_at_every_level),
         cmocka_unit_test(
