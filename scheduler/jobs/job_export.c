@@ -26,7 +26,7 @@ static bool cuts_inputs(const JobManifest *job_manifest) {
            job_manifest->items_done != (int64_t)job_manifest->policy.items_before;
 }
 
-static Error *export_open(Store *store, const JobExport *wanted, Export **out_export) {
+static Error *export_open(Store *store, const JobExportRequest *wanted, Export **out_export) {
     OWN(Export, export) = NULL;
     TRY(memory_alloc(1, sizeof *export, (void **)&export));
     TRY(job_manifest_begin(store, wanted, &export->job_manifest));
@@ -65,7 +65,8 @@ static Error *copy_chunks(JobManifest *job_manifest, WorkerPool *pool, ChunkSink
     return chunk_copy(model, model_count, pool, CHUNK_VERIFY_XXH3, source, sink);
 }
 
-Error *job_export_write(Store *store, WorkerPool *pool, const JobExport *wanted, const char *path) {
+Error *job_export_write(
+    Store *store, WorkerPool *pool, const JobExportRequest *wanted, const char *path) {
     OWN(FileOutput, output) = NULL;
     OWN(ContainerFile, file) = NULL;
     OWN(Export, export) = NULL;
@@ -103,7 +104,7 @@ static Error *plan(Export *export, WorkerPool *pool, ContainerAnswer *answer) {
 }
 
 Error *job_export_open(
-    Store *store, WorkerPool *pool, const JobExport *wanted, HttpStream *out_stream) {
+    Store *store, WorkerPool *pool, const JobExportRequest *wanted, HttpStream *out_stream) {
     OWN(Export, export) = NULL;
     OWN(ContainerAnswer, answer) = NULL;
     size_t size;

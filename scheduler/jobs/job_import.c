@@ -1,3 +1,5 @@
+#include "scheduler/jobs/job_import.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +126,7 @@ static Error *stage_all(JobImportState *self) {
 
 /* Sets the restorer's options, and those that must not come from a file. */
 static Error *fix_policy(JobImportState *self) {
-    const JobImport *wanted = &self->wanted;
+    const JobImportRequest *wanted = &self->wanted;
     JobPolicy *policy = &self->submission.policy;
     memory_free(policy->device);
     policy->device = NULL;
@@ -202,7 +204,7 @@ static Error *submit(Control *control, JobImportState *self, const Arrival *arri
 /* ---- the steps ---- */
 
 static Error *open_container(JobImportState *self) {
-    const JobImport *wanted = &self->wanted;
+    const JobImportRequest *wanted = &self->wanted;
     if (wanted->path)
         return container_open_upload(CONTAINER_CHECKPOINT, wanted->path, &self->container);
     return container_open_manifest(CONTAINER_CHECKPOINT, wanted->manifest, wanted->manifest_size,
@@ -219,7 +221,7 @@ static Error *check(JobImportState *self) {
 }
 
 Error *job_import_open(
-    Store *store, WorkerPool *pool, const JobImport *wanted, JobImportState **out_state) {
+    Store *store, WorkerPool *pool, const JobImportRequest *wanted, JobImportState **out_state) {
     OWN(JobImportState, state) = NULL;
     TRY(memory_alloc(1, sizeof *state, (void **)&state));
     state->wanted = *wanted;
@@ -295,8 +297,8 @@ Error *job_import_arrive(
     return error;
 }
 
-Error *job_import_restore(
-    Control *control, Store *store, WorkerPool *pool, const JobImport *wanted, JobId *out_id) {
+Error *job_import_restore(Control *control, Store *store, WorkerPool *pool,
+    const JobImportRequest *wanted, JobId *out_id) {
     OWN(JobImportState, state) = NULL;
     TRY(job_import_open(store, pool, wanted, &state));
     return job_import_submit(state, control, out_id);

@@ -3,34 +3,9 @@
  * The content is not trusted: it is checked against itself and against the model before any of it
  * is stored. Called by job_service_checkpoints.c (handler threads) and arrival_service.c. */
 #include "scheduler/control/control.h"
+#include "scheduler/jobs/job_import_request.h"
 #include "serialize/checkpoint/job_file.h"
 #include "store/jobs/arrivals.h"
-#include "store/database/digest_set.h"
-
-typedef struct JobImport {
-    TenantId tenant;  /* the tenant that restores */
-    const char *path; /* NULL: manifest, manifest_size, source and verify instead
-                       * (job_manifest.h) */
-    const void *manifest;
-    size_t manifest_size;
-    ChunkSource source; /* of all chunks; outlives the import */
-    ChunkVerify verify; /* XXH3: the chunks were verified when they came into the source */
-    /* The job moves here: it comes under its own id, one epoch later, as from a file that owns it.
-     * Only another node's manifest does that, and only with this id and epoch. */
-    bool moves;
-    JobId job;
-    int64_t epoch; /* before the move */
-    /* Names of inputs and outputs that were checked before, out of the same source: they are not
-     * decoded again. Newly decoded ones are added. NULL: none. */
-    DigestSet *checked;
-    bool with_outputs;         /* of a copy; a job that its file owns brings its outputs in any
-                                * case */
-    const char *device;        /* NULL: any */
-    uint32_t threads;          /* 0: as the file says */
-    bool check_finite;         /* also true if the file says so */
-    uint64_t suspend_after;    /* instructions from here; 0: never */
-    uint64_t suspend_after_ns; /* 0: never */
-} JobImport;
 
 /* Restores a job; it is queued. A copy becomes a new job. A file that owns its job gives the job
  * back, once in this home, one epoch later, under its old id if it left from here. A checkpoint of
@@ -39,8 +14,8 @@ typedef struct JobImport {
  *
  * Errors: NOT_FOUND the tenant lacks the executable; CORRUPT, INVALID the file, what and where;
  *         CONFLICT the file's job is here already; EXHAUSTED a quota, with its figure. */
-MUST_CHECK Error *job_import_restore(
-    Control *control, Store *store, WorkerPool *pool, const JobImport *wanted, JobId *out_id);
+MUST_CHECK Error *job_import_restore(Control *control, Store *store, WorkerPool *pool,
+    const JobImportRequest *wanted, JobId *out_id);
 
 /* ---- The same in steps. Threads: one at a time. ---- */
 typedef struct JobImportState JobImportState;
@@ -50,7 +25,7 @@ typedef struct JobImportState JobImportState;
  *
  * wanted: the objects that it borrows live as long as the state. */
 MUST_CHECK Error *job_import_open(
-    Store *store, WorkerPool *pool, const JobImport *wanted, JobImportState **out_state);
+    Store *store, WorkerPool *pool, const JobImportRequest *wanted, JobImportState **out_state);
 void job_import_close(JobImportState *state);
 DEFINE_OWN(JobImportState, job_import_close);
 

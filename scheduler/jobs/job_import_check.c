@@ -69,7 +69,7 @@ static Error *make_file(JobImportState *self) {
 /* Checks that the job is the one that both nodes agreed upon. */
 static Error *check_move(const JobImportState *self) {
     const JobFileOrigin *origin = &self->file.origin;
-    const JobImport *wanted = &self->wanted;
+    const JobImportRequest *wanted = &self->wanted;
     if (!wanted->moves || origin->owner != JOB_FILE_MOVE)
         FAIL(CORRUPT, "a job moves from node to node only, and not as a file");
     if (!job_id_equal((JobId){origin->node, origin->number}, wanted->job) ||

@@ -2,13 +2,13 @@
 /* Checks what a checkpoint file says of a job, against itself and against the model. Called by
  * job_import.c alone; a state belongs to one thread. */
 #include "scheduler/executor/job_point.h"
-#include "scheduler/jobs/job_import.h"
+#include "scheduler/jobs/job_import_request.h"
 #include "scheduler/node/submission.h"
 #include "serialize/checkpoint/job_file.h"
 
 /* The state of one restore until the catalog has the job. */
-struct JobImportState {
-    JobImport wanted;
+typedef struct JobImportState {
+    JobImportRequest wanted;
     Store *store;
     WorkerPool *pool;
     Container *container;
@@ -36,7 +36,7 @@ struct JobImportState {
     ChunkUpload *upload;
     JobContent checkpoint, *outputs;
     size_t output_count;
-};
+} JobImportState;
 
 /* Turns NOT_FOUND into CORRUPT: the missing thing is missing in the file, which is no answer to the
  * request. */

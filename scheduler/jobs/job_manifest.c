@@ -36,7 +36,7 @@ void job_manifest_close(JobManifest *job_manifest) {
 
 static Error *read_row(JobManifest *self) {
     ByteWriter OWN_BYTES(policy) = {0};
-    const JobExport *wanted = &self->wanted;
+    const JobExportRequest *wanted = &self->wanted;
     TRY(jobs_get(self->store, wanted->tenant, wanted->job, &self->row));
     TRY(jobs_get_policy(self->store, wanted->tenant, wanted->job, &policy));
     return job_policy_read(policy.data, policy.size, &self->policy);
@@ -58,7 +58,7 @@ static Error *open_content(
 /* ---- where the job goes on ---- */
 
 static Error *try_checkpoint(JobManifest *self, JobCheckpoint *out) {
-    const JobExport *wanted = &self->wanted;
+    const JobExportRequest *wanted = &self->wanted;
     TRY(job_checkpoints_get(self->store, wanted->tenant, wanted->job, wanted->checkpoint, out));
     return open_content(self, JOB_CONTENT_CHECKPOINT, out->number, &self->checkpoint);
 }
@@ -221,7 +221,8 @@ static Error *open_all(JobManifest *self) {
         self->store, self->row.tenant, &self->row.executable, &self->model);
 }
 
-Error *job_manifest_begin(Store *store, const JobExport *wanted, JobManifest **out_manifest) {
+Error *job_manifest_begin(
+    Store *store, const JobExportRequest *wanted, JobManifest **out_manifest) {
     OWN(JobManifest, job_manifest) = NULL;
     TRY(memory_alloc(1, sizeof *job_manifest, (void **)&job_manifest));
     job_manifest->store = store;
@@ -238,9 +239,9 @@ Error *job_manifest_finish(JobManifest *job_manifest, JobFileOwner owner) {
     return list_model(job_manifest);
 }
 
-Error *job_manifest_open(Store *store, const JobExport *wanted, JobManifest **out_manifest) {
+Error *job_manifest_open(Store *store, const JobExportRequest *wanted, JobManifest **out_manifest) {
     OWN(JobManifest, job_manifest) = NULL;
-    JobExport owner = *wanted;
+    JobExportRequest owner = *wanted;
     owner.owns = true;
     TRY(job_manifest_begin(store, &owner, &job_manifest));
     TRY(job_manifest_open_inputs(job_manifest));

@@ -5,7 +5,7 @@
  *
  * The manifest is that of a job file (job_file.h) of a job that moves: its inputs are all that the
  * store holds of them, and begin with item items_before of its policy. */
-#include "scheduler/jobs/job_export.h"
+#include "scheduler/jobs/job_export_request.h"
 #include "serialize/chunk/chunk.h"
 
 typedef struct JobManifest JobManifest;
@@ -17,7 +17,7 @@ typedef struct JobManifest JobManifest;
  * after it was sent. The job may run meanwhile. Threads: one at a time; the source: any. Errors: as
  * job_export_write. */
 MUST_CHECK Error *job_manifest_open(
-    Store *store, const JobExport *wanted, JobManifest **out_manifest);
+    Store *store, const JobExportRequest *wanted, JobManifest **out_manifest);
 void job_manifest_close(JobManifest *job_manifest);
 DEFINE_OWN(JobManifest, job_manifest_close);
 

@@ -7,11 +7,12 @@
 #include "serialize/arrays/array_bundle.h"
 #include "serialize/checkpoint/job_file.h"
 #include "store/chunks/chunk_reader.h"
+#include "store/jobs/jobs.h"
 #include "store/jobs/stored_content.h"
 #include "store/models/stored_executable.h"
 
 struct JobManifest {
-    JobExport wanted;
+    JobExportRequest wanted;
     Store *store;
     Job row;
     JobPolicy policy;
@@ -35,7 +36,7 @@ struct JobManifest {
 
 /* Opens everything but the inputs. */
 MUST_CHECK Error *job_manifest_begin(
-    Store *store, const JobExport *wanted, JobManifest **out_manifest);
+    Store *store, const JobExportRequest *wanted, JobManifest **out_manifest);
 /* Whether a single run has its inputs in its execution's registers. */
 bool job_manifest_has_used_inputs(const JobManifest *job_manifest);
 /* Opens the inputs as they are stored, or none if they are used up. */

@@ -251,7 +251,7 @@ Error *arrival_service_take_chunks(ArrivalService *self, uint64_t source, const 
 
 /* Everything that stands in the manifest is checked; the model is taken. */
 static Error *open_import(
-    ArrivalService *self, const JobImport *wanted, JobImportState **out_import) {
+    ArrivalService *self, const JobImportRequest *wanted, JobImportState **out_import) {
     OWN(JobImportState, import) = NULL;
     TRY(job_import_open(node(self)->store, node(self)->pool, wanted, &import));
     TRY(job_import_stage(import));
@@ -284,7 +284,7 @@ static Error *read_manifest(ArrivalService *self, ArrivalSession *session, const
     size_t size, ChunkSource source, JobImportState **out_import) {
     OWN(JobImportState, import) = NULL;
     bool again = true;
-    JobImport wanted = {.tenant = session->tenant,
+    JobImportRequest wanted = {.tenant = session->tenant,
         .manifest = manifest,
         .manifest_size = size,
         .source = source,

@@ -15,10 +15,7 @@
 
 typedef struct ArrivalService ArrivalService;
 
-enum {
-    ARRIVALS_MAX = 64, /* sessions at once */
-    ARRIVALS_SILENCE_S = 600,
-};
+enum { ARRIVALS_SILENCE_S = 600 }; /* a session ends when its source is silent so long */
 
 /* Borrows control. */
 MUST_CHECK Error *arrival_service_create(Control *control, ArrivalService **out_service);
@@ -26,7 +23,7 @@ void arrival_service_release(ArrivalService *arrivals);
 DEFINE_OWN(ArrivalService, arrival_service_release);
 
 /* Takes the offer of a job and opens a session. Durable on return. Errors: NOT_FOUND the tenant;
- * EXHAUSTED its store quota, or too many sessions; UNSUPPORTED the protocol. */
+ * EXHAUSTED its store quota, or ARRIVAL_SESSIONS_MAX sessions; UNSUPPORTED the protocol. */
 MUST_CHECK Error *arrival_service_offer(ArrivalService *arrivals, uint64_t source,
     const MigrationOffer *offer, MigrationOfferAnswer *out_answer);
 /* Finds which of count chunks are missing here. out_bits: as in chunk_batch.h, 1 for a chunk to

@@ -134,10 +134,12 @@ void arrival_sessions_end_others(ArrivalSessions *self, uint64_t source, const M
 static bool has_room(const ArrivalSessions *self, uint64_t source, const MigrationKey *key) {
     const ArrivalSession *session = self->first;
     while (session && !is_of_job(session, source, key)) session = session->next;
-    return session || self->count < ARRIVALS_MAX;
+    return session || self->count < ARRIVAL_SESSIONS_MAX;
 }
 
-static Error *fail_full(void) { FAIL(EXHAUSTED, "%d jobs arrive at once already", ARRIVALS_MAX); }
+static Error *fail_full(void) {
+    FAIL(EXHAUSTED, "%d jobs arrive at once already", ARRIVAL_SESSIONS_MAX);
+}
 
 Error *arrival_sessions_add(ArrivalSessions *self, Store *store, uint64_t source,
     const MigrationKey *key, TenantId tenant) {

@@ -1,13 +1,15 @@
 #pragma once
-/* The sessions of arrival_service.h: attempts in memory, found by source and attempt. Called by
- * arrival_service.c alone. A session that ends while a thread uses it is freed when that thread
- * calls arrival_sessions_let_go. Threads: any. */
+/* The sessions of arriving jobs: attempts at a migration in memory, found by source and attempt.
+ * Called by arrival_service.c alone. A session that ends while a thread uses it is freed when that
+ * thread calls arrival_sessions_let_go. Threads: any. */
 #include <pthread.h>
 
 #include "scheduler/control/control.h"
-#include "scheduler/migration/arrival_service.h"
+#include "scheduler/migration/messages.h"
 #include "store/chunks/chunk_upload.h"
 #include "store/database/digest_set.h"
+
+enum { ARRIVAL_SESSIONS_MAX = 64 }; /* at once */
 
 typedef struct ArrivalSession {
     struct ArrivalSession *next;
@@ -37,7 +39,7 @@ void arrival_sessions_init(ArrivalSessions *sessions);
 /* No thread uses a session any more. */
 void arrival_sessions_deinit(ArrivalSessions *sessions);
 
-/* Errors: EXHAUSTED: there are ARRIVALS_MAX sessions. */
+/* Errors: EXHAUSTED: there are ARRIVAL_SESSIONS_MAX sessions. */
 MUST_CHECK Error *arrival_sessions_add(ArrivalSessions *sessions, Store *store, uint64_t source,
     const MigrationKey *key, TenantId tenant);
 /* Checks whether a session may be added for that job. A session that replaces an older attempt at

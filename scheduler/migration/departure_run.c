@@ -166,7 +166,7 @@ static Error *make_offer(DepartureRun *self) {
 }
 
 static Error *open_manifest(DepartureRun *self, JobManifest **out_manifest) {
-    const JobExport wanted = {.tenant = self->options.tenant,
+    const JobExportRequest wanted = {.tenant = self->options.tenant,
         .job = self->options.job,
         .with_model = !self->has_executable};
     return job_manifest_open(node(self)->store, &wanted, out_manifest);

@@ -26,7 +26,7 @@ static Error *take_newest(JobService *service, Job *inout_row) {
 }
 
 static Error *export(
-    JobService *service, const JobExport *wanted, const char *path, HttpStream *out_stream) {
+    JobService *service, const JobExportRequest *wanted, const char *path, HttpStream *out_stream) {
     TRY(job_export_open(service->store, service->pool, wanted, out_stream));
     if (out_stream->pull) return NULL;
     if (!path)
@@ -39,8 +39,8 @@ static Error *export(
 
 /* Releases the job. It stands still until the file is complete. A file that is lost on its way can
  * be asked for again, as long as the job's data is here. */
-static Error *release(JobService *service, const Job *row, const JobExport *wanted, bool suspended,
-    const char *path, HttpStream *out_stream) {
+static Error *release(JobService *service, const Job *row, const JobExportRequest *wanted,
+    bool suspended, const char *path, HttpStream *out_stream) {
     Control *control = service->control;
     bool suspends = suspended || row->state == JOB_STATE_QUEUED;
     if (wanted->checkpoint) FAIL(INVALID, "release: the file takes the newest checkpoint");
@@ -63,7 +63,7 @@ Error *job_service_checkpoint(void *self, const Caller *caller, const char *job,
     JobService *service = self;
     Job row;
     TRY(job_service_find(service, caller, job, &row));
-    JobExport wanted = {.tenant = row.tenant,
+    JobExportRequest wanted = {.tenant = row.tenant,
         .job = row.id,
         .checkpoint = options->checkpoint,
         .with_model = options->with_model,
@@ -98,7 +98,7 @@ Error *job_service_restore(void *self, const Caller *caller, const char *path,
     Job row;
     if (options->threads < 0 || options->threads > JOB_POLICY_THREADS_MAX)
         FAIL(INVALID, "threads: 1 to %d are wanted", JOB_POLICY_THREADS_MAX);
-    const JobImport wanted = {.tenant = caller->tenant,
+    const JobImportRequest wanted = {.tenant = caller->tenant,
         .path = path,
         .with_outputs = options->with_outputs,
         .device = options->device,

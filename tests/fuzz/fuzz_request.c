@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "scheduler/http/server/http_body.h"
+#include "scheduler/http/server/http_service.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/scheduler/memory_jobs.h"
 
@@ -139,7 +140,7 @@ static void answer(const HttpHead *head, const uint8_t *data, size_t size) {
     HttpBody body;
     http_response_init(&response);
     Error *error = http_service_open(&fuzz.service, head, &request);
-    http_body_init(&body, &fuzz.service, request.body_size_max);
+    http_body_init(&body, fuzz.service.store, fuzz.service.upload_folder, request.body_size_max);
     if (!error) error = http_body_add(&body, data, size);
     if (!error) error = http_body_finish(&body, &request);
     if (error)

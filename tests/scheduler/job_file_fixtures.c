@@ -21,7 +21,7 @@ Error *job_file_pull(HttpStream *stream, const char *path) {
 /* By both ways, by turns. */
 Error *job_file_export(ControlFixture *fixture, JobId id, bool owns, const char *path) {
     static unsigned turn;
-    const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id, .owns = owns};
+    const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = id, .owns = owns};
     HttpStream stream;
     if (turn++ % 2) return job_export_write(fixture->store, NULL, &wanted, path);
     TRY(job_export_open(fixture->store, NULL, &wanted, &stream));
@@ -31,7 +31,8 @@ Error *job_file_export(ControlFixture *fixture, JobId id, bool owns, const char 
 
 Error *job_file_import(
     ControlFixture *fixture, const char *path, bool with_outputs, JobId *out_id) {
-    const JobImport wanted = {.tenant = TENANT_DEFAULT, .path = path, .with_outputs = with_outputs};
+    const JobImportRequest wanted = {
+        .tenant = TENANT_DEFAULT, .path = path, .with_outputs = with_outputs};
     return job_import_restore(fixture->control, fixture->store, NULL, &wanted, out_id);
 }
 

@@ -19,13 +19,13 @@ void manifest_fixture_deinit(ManifestFixture *fixture) {
 }
 
 void manifest_fixture_open(ManifestFixture *fixture, JobId id) {
-    const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id, .with_model = true};
+    const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = id, .with_model = true};
     Job job;
     job_manifest_close(fixture->job_manifest);
     fixture->job_manifest = NULL;
     assert_ok(job_manifest_open(fixture->from.store, &wanted, &fixture->job_manifest));
     assert_ok(jobs_get(fixture->from.store, TENANT_DEFAULT, id, &job));
-    fixture->wanted = (JobImport){.tenant = TENANT_DEFAULT,
+    fixture->wanted = (JobImportRequest){.tenant = TENANT_DEFAULT,
         .source = chunk_reader_source(fixture->reader),
         .verify = CHUNK_VERIFY_XXH3,
         .moves = true,

@@ -10,7 +10,7 @@ typedef struct ManifestFixture {
     JobManifest *job_manifest;
     ChunkUpload *upload; /* in the home it goes to */
     ChunkReader *reader;
-    JobImport wanted; /* of the manifest, with chunks from the reader */
+    JobImportRequest wanted; /* of the manifest, with chunks from the reader */
 } ManifestFixture;
 
 void manifest_fixture_init(ManifestFixture *fixture);

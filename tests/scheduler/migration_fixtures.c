@@ -261,7 +261,7 @@ void migration_hand_end(MigrationHand *hand) {
 void migration_hand_send(MigrationHand *hand, uint8_t **out_manifest, size_t *out_size) {
     OWN(JobManifest, job_manifest) = NULL;
     void *copy;
-    const JobExport wanted = {
+    const JobExportRequest wanted = {
         .tenant = TENANT_DEFAULT, .job = hand->job, .with_model = !hand->has_executable};
     assert_ok(job_manifest_open(hand->from->home.store, &wanted, &job_manifest));
     assert_ok(chunk_sender_send(&hand->sender, job_manifest));

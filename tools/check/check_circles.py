@@ -10,10 +10,6 @@ SAID = {
 # Circles that are still to be cut, one in each row. A circle may be smaller than its row. Delete the row when its circle is
 # gone, and add no row. The name of a folder stands for all units in it.
 UNCUT = [frozenset(row.split()) for row in (
-    "scheduler/http/server/http_body scheduler/http/server/http_service",
-    "scheduler/jobs/job_export scheduler/jobs/job_manifest",
-    "scheduler/jobs/job_import scheduler/jobs/job_import_check",
-    "scheduler/migration/arrival_service scheduler/migration/arrival_sessions",
     "scheduler/policy",
     "store/database",
     "store/jobs/arrivals store/jobs/job_checkpoints store/jobs/job_events store/jobs/job_outputs store/jobs/jobs",

@@ -1,9 +1,9 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "scheduler/http/server/http_body.h"
 #include "scheduler/http/server/http_service.h"
 #include "scheduler/http/server/job_question.h"
+#include "scheduler/http/server/upload_file.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 
@@ -153,8 +153,8 @@ Error *route_checkpoint_restore(
     char *made_path = NULL;
     if (!path) {
         int made;
-        TRY(http_service_make_file(service, &made, &made_path));
-        Error *error = http_body_write(made, request->body, request->body_size);
+        TRY(upload_file_make(service->upload_folder, &made, &made_path));
+        Error *error = upload_file_write(made, request->body, request->body_size);
         (void)close(made);
         if (!error)
             error = jobs->class_->restore(jobs->self, &request->caller, made_path, &options, &job);

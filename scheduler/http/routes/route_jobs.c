@@ -7,6 +7,7 @@
 #include "scheduler/http/server/http_page.h"
 #include "scheduler/http/server/http_service.h"
 #include "scheduler/http/server/job_question.h"
+#include "scheduler/http/server/upload_file.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "store/jobs/jobs.h"
@@ -223,7 +224,7 @@ static Error *write_checkpoint(HttpService *service, const HttpRequest *request,
     HttpStream stream = {0};
     int made = -1;
     char *path = NULL;
-    error_free(http_service_make_file(service, &made, &path)); /* then there is none */
+    error_free(upload_file_make(service->upload_folder, &made, &path)); /* then there is none */
     if (made >= 0) (void)close(made);
     Error *error = jobs->class_->checkpoint(
         jobs->self, &request->caller, http_request_name(request, 0), options, path, &stream);

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "scheduler/http/server/upload_file.h"
 
-void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max) {
-    *body = (HttpBody){.service = service, .size_max = size_max, .descriptor = -1};
+void http_body_init(HttpBody *body, Store *store, const char *upload_folder, uint64_t size_max) {
+    *body = (HttpBody){
+        .store = store, .upload_folder = upload_folder, .size_max = size_max, .descriptor = -1};
 }
 
 void http_body_open(HttpBody *body, const HttpRequest *request) {
@@ -17,7 +19,7 @@ void http_body_open(HttpBody *body, const HttpRequest *request) {
     body->size_max = request->body_size_max;
     body->quota_limits = request->quota_limits_body;
     if (stored && request->caller.tenant)
-        body->charge = in_flight_begin(body->service->store, request->caller.tenant);
+        body->charge = in_flight_begin(body->store, request->caller.tenant);
 }
 
 /* Frees the body's bytes; their number is still known. */
@@ -35,19 +37,7 @@ static void drop(HttpBody *body) {
 
 void http_body_deinit(HttpBody *body) {
     drop(body);
-    http_body_init(body, NULL, 0);
-}
-
-Error *http_body_write(int descriptor, const uint8_t *data, size_t size) {
-    for (size_t done = 0; done < size;) {
-        ssize_t put = write(descriptor, data + done, size - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
-            FAIL(EXHAUSTED, "no space left on the disk");
-        if (put < 0) FAIL(IO, "a temporary file cannot be written: %s", strerror(errno));
-        done += (size_t)put;
-    }
-    return NULL;
+    http_body_init(body, NULL, NULL, 0);
 }
 
 Error *http_body_refuse(uint64_t size_max, bool quota_limits) {
@@ -63,12 +53,12 @@ static Error *add(HttpBody *body, const void *data, size_t size) {
         return http_body_refuse(body->size_max, body->quota_limits);
     if (body->charge.store) TRY(in_flight_add(&body->charge, size));
     if (body->descriptor < 0 && body->size + size > HTTP_BODY_MEMORY_MAX) {
-        TRY(http_service_make_file(body->service, &body->descriptor, &body->path));
-        TRY(http_body_write(body->descriptor, body->memory.data, body->memory.size));
+        TRY(upload_file_make(body->upload_folder, &body->descriptor, &body->path));
+        TRY(upload_file_write(body->descriptor, body->memory.data, body->memory.size));
         byte_writer_deinit(&body->memory);
     }
     if (body->descriptor >= 0)
-        TRY(http_body_write(body->descriptor, data, size));
+        TRY(upload_file_write(body->descriptor, data, size));
     else {
         byte_write_bytes(&body->memory, data, size);
         TRY(byte_writer_check(&body->memory));

@@ -1,17 +1,17 @@
 #pragma once
 /* A request's body while it arrives: in memory while it is small, else in a temporary file. Called
- * by http_exchange.c on the thread of a socket; a body belongs to one exchange. http_body_write is
- * also called by route_job_changes.c. */
+ * by http_exchange.c on the thread of a socket; a body belongs to one exchange. */
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "scheduler/http/server/http_service.h"
+#include "scheduler/http/server/http_request.h"
 #include "store/accounts/in_flight.h"
 
 enum { HTTP_BODY_MEMORY_MAX = 256 << 10 };
 
 typedef struct HttpBody {
-    const HttpService *service; /* borrowed; has the folder for temporary files */
+    Store *store;              /* where the tenant is charged; borrowed, as is the next */
+    const char *upload_folder; /* for the temporary file */
     uint64_t size_max;
     bool quota_limits; /* size_max is the rest of a quota */
     uint64_t size;
@@ -23,7 +23,7 @@ typedef struct HttpBody {
     void *map;
 } HttpBody;
 
-void http_body_init(HttpBody *body, const HttpService *service, uint64_t size_max);
+void http_body_init(HttpBody *body, Store *store, const char *upload_folder, uint64_t size_max);
 /* Takes the limit from the request's head, and begins to charge the tenant while the body comes. */
 void http_body_open(HttpBody *body, const HttpRequest *request);
 /* Removes the file, and gives the charge back. */
@@ -36,5 +36,3 @@ MUST_CHECK Error *http_body_refuse(uint64_t size_max, bool quota_limits);
 MUST_CHECK Error *http_body_add(HttpBody *body, const void *data, size_t size);
 /* Called when the body is complete: makes it visible to the request, until deinit. */
 MUST_CHECK Error *http_body_finish(HttpBody *body, HttpRequest *request);
-/* Writes all bytes to a file. Errors: EXHAUSTED the disk is full; IO. */
-MUST_CHECK Error *http_body_write(int descriptor, const uint8_t *data, size_t size);

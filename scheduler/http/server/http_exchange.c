@@ -82,7 +82,8 @@ void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mh
     exchange->mhd = mhd;
     exchange->error = memory_copy_text(uri, &exchange->target);
     http_response_init(&exchange->response);
-    http_body_init(&exchange->body, connection->server->service, 0);
+    const HttpService *service = connection->server->service;
+    http_body_init(&exchange->body, service->store, service->upload_folder, 0);
     (void)pthread_mutex_init(&exchange->mutex, NULL);
     (void)pthread_mutex_lock(&connection->server->mutex);
     connection->exchange = exchange;

@@ -1,11 +1,7 @@
 #include "scheduler/http/server/http_service.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/allocator.h"
 #include "scheduler/http/server/http_body.h"
@@ -124,19 +120,6 @@ Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest
 void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     Error *error = request->route->handler(service, request, response);
     if (error) http_response_error(response, error);
-}
-
-Error *http_service_make_file(const HttpService *service, int *out_descriptor, char **out_path) {
-    TextBuilder OWN_TEXT(path) = {0};
-    text_appendf(&path, "%s/upload.XXXXXX", service->upload_folder);
-    TRY(text_builder_check(&path));
-    int descriptor = mkostemp(path.data, O_CLOEXEC);
-    if (descriptor < 0) {
-        if (errno == ENOSPC || errno == EDQUOT) FAIL(EXHAUSTED, "no space left on the disk");
-        FAIL(IO, "a temporary file cannot be made: %s", strerror(errno));
-    }
-    *out_descriptor = descriptor;
-    return text_builder_take(&path, out_path); /* cannot fail: the path was checked */
 }
 
 Error *http_service_change(HttpService *service, CatalogWork work, void *context) {

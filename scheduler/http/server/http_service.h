@@ -46,9 +46,5 @@ MUST_CHECK Error *http_service_open(
 /* Runs the handler; an error becomes an answer, too. response: initialized. */
 void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response);
 
-/* Makes a new file of mode 0600 in the upload folder. out_path: memory_free after unlink. */
-MUST_CHECK Error *http_service_make_file(
-    const HttpService *service, int *out_descriptor, char **out_path);
-
 /* Runs work in a transaction. Durable on return. */
 MUST_CHECK Error *http_service_change(HttpService *service, CatalogWork work, void *context);

@@ -71,7 +71,7 @@ static void test_job_export_is_the_same_while_it_is_read(void **state) {
     control_fixture_suspended(&fixture, 200, true, &id);
     const char *path = job_file_path(&fixture, "job.lvc");
     for (int model = 0; model < 2; model++) {
-        const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id, .with_model = model};
+        const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = id, .with_model = model};
         assert_ok(job_export_write(fixture.store, NULL, &wanted, path));
         assert_ok(file_read(path, SIZE_MAX >> 1, &data[0], &size[0]));
         assert_ok(job_export_open(fixture.store, NULL, &wanted, &stream));
@@ -91,8 +91,8 @@ static void test_job_export_leaves_nothing_when_it_fails(void **state) {
     control_fixture_start(&fixture, NULL);
     assert_ok(control_fixture_submit(&fixture, "forever", 3, false, NULL, &id));
     const char *path = job_file_path(&fixture, "job.lvc");
-    const JobExport older = {.tenant = TENANT_DEFAULT, .job = id, .checkpoint = 4};
-    const JobExport strange = {.tenant = 99, .job = id};
+    const JobExportRequest older = {.tenant = TENANT_DEFAULT, .job = id, .checkpoint = 4};
+    const JobExportRequest strange = {.tenant = 99, .job = id};
     assert_fails(NOT_FOUND, job_export_write(fixture.store, NULL, &older, path));
     assert_fails(NOT_FOUND, job_export_write(fixture.store, NULL, &strange, path));
     assert_int_not_equal(access(path, F_OK), 0);

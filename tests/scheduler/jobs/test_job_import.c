@@ -117,7 +117,7 @@ static void test_job_import_keeps_no_id_that_nobody_vouches_for(void **state) {
     path = forge(&fixture, container, &file, other, 3);
     assert_fails_saying(CONFLICT, "here already", job_file_import(&fixture, path, false, &made));
     const JobId known = {other.node, 8};
-    const JobImport wanted = {
+    const JobImportRequest wanted = {
         .tenant = TENANT_DEFAULT, .path = forge(&fixture, container, &file, known, 3)};
     OWN(JobImportState, import) = NULL;
     assert_ok(job_import_open(fixture.store, NULL, &wanted, &import));
@@ -135,7 +135,7 @@ static void test_job_import_is_admitted_like_a_submission(void **state) {
     JobId id, made;
     OWN(JobList, jobs) = NULL;
     const char *path = begin_with_a_copy(&fixture, &id);
-    JobImport wanted = {.tenant = TENANT_DEFAULT, .path = path, .device = "sim:7"};
+    JobImportRequest wanted = {.tenant = TENANT_DEFAULT, .path = path, .device = "sim:7"};
     Store *store = fixture.store;
     Control *control = fixture.control;
     assert_fails(NOT_FOUND, job_import_restore(control, store, NULL, &wanted, &made));

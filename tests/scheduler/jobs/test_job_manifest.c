@@ -83,7 +83,7 @@ static void test_job_manifest_goes_on_elsewhere_in_the_middle_of_a_run(void **st
     assert_ok(manifest_fixture_import(&fixture, &made));
     control_fixture_wait_progress(&fixture.to, made, before);
     assert_ok(control_suspend(fixture.to.control, TENANT_DEFAULT, made));
-    const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = made};
+    const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = made};
     OWN(JobManifest, again) = NULL;
     assert_ok(job_manifest_open(fixture.to.store, &wanted, &again));
     fixture.wanted.manifest = job_manifest_bytes(again, &fixture.wanted.manifest_size);
@@ -192,7 +192,7 @@ static void test_job_manifest_of_a_job_that_has_not_begun_is_its_inputs(void **s
 static void test_job_manifest_has_its_model_when_that_is_wanted(void **state) {
     (void)state;
     ManifestFixture OWN_MANIFEST(fixture);
-    JobExport wanted = {.tenant = TENANT_DEFAULT};
+    JobExportRequest wanted = {.tenant = TENANT_DEFAULT};
     JobFile OWN_JOB_FILE(file) = {0};
     OWN(Container, container) = NULL;
     size_t size, count;
@@ -221,7 +221,7 @@ static Error *try_forged(
     ByteWriter OWN_BYTES(manifest) = {0};
     Digest identity;
     JobId made;
-    const JobImport wanted = fixture->wanted;
+    const JobImportRequest wanted = fixture->wanted;
     assert_ok(job_file_write(file, execution, &manifest, &identity));
     fixture->wanted.manifest = manifest.data;
     fixture->wanted.manifest_size = manifest.size;

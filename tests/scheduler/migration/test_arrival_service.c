@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/jobs/job_manifest.h"
+#include "scheduler/migration/arrival_sessions.h"
 #include "scheduler/migration/chunk_batch.h"
 #include "scheduler/migration/protocol.h"
 #include "store/database/alive_time.h"
@@ -78,14 +79,15 @@ static void test_arrival_service_refuse_offers_with_the_reason(void **state) {
 static void test_arrival_service_are_bounded(void **state) {
     (void)state;
     OWN_PAIR(pair) = migration_pair_open();
-    for (uint64_t i = 1; i <= ARRIVALS_MAX + 20; i++) {
+    for (uint64_t i = 1; i <= ARRIVAL_SESSIONS_MAX + 20; i++) {
         const MigrationOffer wanted = make_offer((JobId){pair->west.number, i}, 0, 1);
         Error *error = offer(pair, pair->west.number, &wanted);
-        assert_int_equal(error_code(error), i <= ARRIVALS_MAX ? ERROR_NONE : ERROR_EXHAUSTED);
+        assert_int_equal(
+            error_code(error), i <= ARRIVAL_SESSIONS_MAX ? ERROR_NONE : ERROR_EXHAUSTED);
         error_free(error);
     }
-    assert_int_equal(count_arrivals(pair), ARRIVALS_MAX);
-    for (uint64_t i = 1; i <= ARRIVALS_MAX; i++) {
+    assert_int_equal(count_arrivals(pair), ARRIVAL_SESSIONS_MAX);
+    for (uint64_t i = 1; i <= ARRIVAL_SESSIONS_MAX; i++) {
         const MigrationOffer wanted = make_offer((JobId){pair->west.number, i}, 0, 1);
         assert_ok(arrival_service_abort(arrivals_of(pair), pair->west.number, &wanted.key));
     }
@@ -298,7 +300,7 @@ static void test_arrival_service_miss_chunks_that_never_came(void **state) {
     migration_hand_begin(&hand, &pair->west, &pair->east, id);
     migration_hand_go(&hand, MIGRATION_STEP_OFFERED);
     assert_ok(control_migration_stop(pair->west.home.control, TENANT_DEFAULT, id, "goes east"));
-    const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = id};
+    const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = id};
     OWN(JobManifest, job_manifest) = NULL;
     assert_ok(job_manifest_open(pair->west.home.store, &wanted, &job_manifest));
     (void)job_manifest_chunks(job_manifest, &size);

@@ -75,19 +75,19 @@ static void test_arrival_sessions_have_a_limit_and_expire(void **state) {
     ArrivalSessions sessions;
     control_fixture_init(&fixture);
     arrival_sessions_init(&sessions);
-    for (uint64_t i = 1; i <= ARRIVALS_MAX; i++) {
+    for (uint64_t i = 1; i <= ARRIVAL_SESSIONS_MAX; i++) {
         const MigrationKey key = key_of(i, 0, 1);
         assert_ok(arrival_sessions_check_room(&sessions, SOURCE, &key));
         add(&fixture, &sessions, &key);
     }
-    const MigrationKey more = key_of(ARRIVALS_MAX + 1, 0, 1), known = key_of(1, 0, 1);
+    const MigrationKey more = key_of(ARRIVAL_SESSIONS_MAX + 1, 0, 1), known = key_of(1, 0, 1);
     assert_fails(EXHAUSTED, arrival_sessions_check_room(&sessions, SOURCE, &more));
     assert_fails(
         EXHAUSTED, arrival_sessions_add(&sessions, fixture.store, SOURCE, &more, TENANT_DEFAULT));
     assert_ok(arrival_sessions_check_room(&sessions, SOURCE, &known)); /* in its own place */
     /* longer than any machine has run */
     arrival_sessions_expire(&sessions, 100ull * 365 * 86400 * SECOND_NS);
-    assert_int_equal(sessions.count, ARRIVALS_MAX);
+    assert_int_equal(sessions.count, ARRIVAL_SESSIONS_MAX);
     ArrivalSession *used = arrival_sessions_find(&sessions, SOURCE, &known);
     arrival_sessions_expire(&sessions, 0);
     assert_int_equal(sessions.count, 1); /* somebody uses it */

@@ -88,7 +88,7 @@ static void test_chunk_sender_ends_when_it_is_told(void **state) {
     pair = migration_pair_open();
     begin(&hand);
     JobManifest *job_manifest;
-    const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = hand.job};
+    const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = hand.job};
     assert_ok(job_manifest_open(pair->west.home.store, &wanted, &job_manifest));
     hand.sender.interrupted = interrupt;
     assert_fails(CANCELLED, chunk_sender_send(&hand.sender, job_manifest));

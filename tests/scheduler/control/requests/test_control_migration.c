@@ -177,9 +177,9 @@ static Arrival arrive(ControlFixture *source, ControlFixture *fixture) {
     Arrival arrival = {.tenant = TENANT_DEFAULT, .source = 5, .attempt = 1};
     assert_ok(control_fixture_submit(source, "forever", 1, false, NULL, &arrival.job));
     assert_ok(control_suspend(source->control, TENANT_DEFAULT, arrival.job));
-    const JobExport wanted = {.tenant = TENANT_DEFAULT, .job = arrival.job};
+    const JobExportRequest wanted = {.tenant = TENANT_DEFAULT, .job = arrival.job};
     assert_ok(job_manifest_open(source->store, &wanted, &job_manifest));
-    JobImport job = {.tenant = TENANT_DEFAULT,
+    JobImportRequest job = {.tenant = TENANT_DEFAULT,
         .source = job_manifest_source(job_manifest),
         .verify = CHUNK_VERIFY_SHA256,
         .moves = true,

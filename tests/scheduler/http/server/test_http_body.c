@@ -11,7 +11,7 @@ static void test_http_body_stays_in_memory_while_it_is_small(void **state) {
     HttpRequest request = {0};
     HttpBody body;
     test_service_open(&server);
-    http_body_init(&body, &server.service, 10);
+    http_body_init(&body, server.service.store, server.service.upload_folder, 10);
     assert_ok(http_body_add(&body, "abc", 3));
     assert_ok(http_body_add(&body, "defghij", 7));
     assert_ok(http_body_finish(&body, &request));
@@ -32,7 +32,7 @@ static void test_http_body_goes_to_a_file_that_goes_away(void **state) {
     HttpBody body;
     char path[256];
     test_service_open(&server);
-    http_body_init(&body, &server.service, UINT64_MAX);
+    http_body_init(&body, server.service.store, server.service.upload_folder, UINT64_MAX);
     for (int i = 0; i < PIECES; i++) {
         memset(piece, 'a' + i, sizeof piece);
         assert_ok(http_body_add(&body, piece, sizeof piece));
@@ -63,7 +63,7 @@ static void test_http_body_is_charged_while_it_comes(void **state) {
     const HttpRequest request = {
         .route = &route, .caller = {.tenant = server.alice}, .body_size_max = QUOTA};
     for (size_t i = 0; i < BODIES; i++) {
-        http_body_init(&bodies[i], &server.service, 0);
+        http_body_init(&bodies[i], server.service.store, server.service.upload_folder, 0);
         http_body_open(&bodies[i], &request);
     }
     for (size_t round = 0; round < PIECES; round++)

@@ -222,20 +222,6 @@ static void test_http_service_limits_uploads_to_the_store_quota(void **state) {
         test_server_post_file(&server, TEST_USER, "/v1/models/m", file, text, sizeof text), 200);
 }
 
-static void test_http_service_makes_files_of_its_own(void **state) {
-    (void)state;
-    TestServer OWN_SERVER(server);
-    char *path;
-    int descriptor;
-    test_service_open(&server);
-    assert_ok(http_service_make_file(&server.service, &descriptor, &path));
-    assert_true(text_starts_with(path, server.uploads));
-    (void)close(descriptor);
-    memory_free(path);
-    server.service.upload_folder = "/nowhere";
-    assert_fails(IO, http_service_make_file(&server.service, &descriptor, &path));
-}
-
 int test_http_service(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http_service_lets_each_role_to_its_routes),
@@ -243,7 +229,6 @@ int test_http_service(void) {
         cmocka_unit_test(test_http_service_lets_admins_act_for_tenants),
         cmocka_unit_test(test_http_service_takes_tokens_on_the_unix_socket),
         cmocka_unit_test(test_http_service_limits_uploads_to_the_store_quota),
-        cmocka_unit_test(test_http_service_makes_files_of_its_own),
     };
     return cmocka_run_group_tests_name("http_service", tests, NULL, NULL);
 }
