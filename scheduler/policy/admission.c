@@ -2,6 +2,8 @@
 
 #include "base/allocator.h"
 #include "base/duration.h"
+#include "scheduler/policy/account.h"
+#include "scheduler/policy/buckets.h"
 #include "scheduler/policy/deadline.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/eviction.h"
@@ -53,7 +55,7 @@ static Error *check(Policy *policy, const PolicyEvent *event, const Tenant *tena
     const Device *demanded, bool *out_refused) {
     uint64_t bytes = event->bytes + event->constant_bytes;
     uint64_t limit = tenant->limits[POLICY_QUOTA_DEVICE_BYTES];
-    const Bucket *bucket = device_index_fitting(policy, bytes);
+    const Bucket *bucket = buckets_fitting(policy, bytes);
     *out_refused = true;
     if (event->device != POLICY_NO_DEVICE && !demanded)
         return refuse(policy, POLICY_ACTION_REFUSE, event->job, POLICY_REASON_NO_DEVICE,
@@ -64,7 +66,7 @@ static Error *check(Policy *policy, const PolicyEvent *event, const Tenant *tena
     if (demanded && bytes > demanded->memory_bytes)
         return refuse(policy, POLICY_ACTION_REFUSE, event->job, POLICY_REASON_DEVICE_MEMORY,
             POLICY_QUOTA_NONE, demanded->memory_bytes, bytes);
-    if (device_index_is_last(policy, bucket) && policy->bucket_count > 1)
+    if (buckets_is_last(policy, bucket) && policy->bucket_count > 1)
         return refuse(policy, POLICY_ACTION_REFUSE, event->job, POLICY_REASON_DEVICE_MEMORY,
             POLICY_QUOTA_NONE, policy->buckets[policy->bucket_count - 2]->capacity, bytes);
     limit = tenant->limits[POLICY_QUOTA_QUEUED_JOBS];
@@ -126,7 +128,7 @@ Error *admission_submit(Policy *policy, const PolicyEvent *event) {
         memory_free(job);
         return error;
     }
-    fair_share_begin_job(job);
+    account_begin_job(job);
     quota_enter(job);
     TRY(policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_ACCEPT, .job = job->key.low}));
     TRY(deadline_enter(policy, job, event->deadline_ns));
@@ -134,7 +136,7 @@ Error *admission_submit(Policy *policy, const PolicyEvent *event) {
 }
 
 Error *admission_wait(Policy *policy, Job *job) {
-    Bucket *bucket = device_index_fitting(policy, job->bytes + job->model->bytes);
+    Bucket *bucket = buckets_fitting(policy, job->bytes + job->model->bytes);
     bool found;
     job->state = POLICY_JOB_WAITING;
     if (job->place == POLICY_PLACE_NONE) {
@@ -164,7 +166,7 @@ static void detach(Policy *policy, Job *job) {
     bool listed = state == POLICY_JOB_WAITING || (state == POLICY_JOB_BLOCKED && !job->device);
     if (listed && job->place == POLICY_PLACE_HOST) eviction_unlist_host(policy, job);
     if (state == POLICY_JOB_GROWING) job->device->growing_count--;
-    fair_share_drop(policy, job);
+    account_drop(policy, job);
     fair_share_leave(policy, job);
     if (job->device) placement_leave(policy, job);
 }
@@ -194,7 +196,7 @@ static Error *suspend_waiting(Policy *policy, Job *job) {
 static Error *stop_slice(Policy *policy, Job *job) {
     if (job->device->preempting) return NULL;
     job->device->preempting = true;
-    policy_decide_later(policy, job->device);
+    device_index_decide_later(policy, job->device);
     return policy_act(policy,
         (PolicyAction){
             .kind = POLICY_ACTION_PREEMPT, .job = job->key.low, .device = job->device->key.low});

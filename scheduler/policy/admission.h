@@ -2,7 +2,7 @@
 /* The life of a job in the policy: submitted or refused with the figure named, waiting, suspended,
  * resumed, cancelled, ended. Called by policy.c and the other files of policy/. No state but the
  * Policy that is passed; on the thread that owns it. */
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 
 /* Handlers of the events of the same name. Errors: as policy_apply's. */
 MUST_CHECK Error *admission_set_tenant(Policy *policy, const PolicyEvent *event);

@@ -1,7 +1,6 @@
 #include "scheduler/policy/deadline.h"
 
 #include "base/allocator.h"
-#include "scheduler/policy/fair_share.h"
 
 /* Upper bound on the deadlines of one tenant that are examined one by one for a promise; if there
  * are more, all of them count as earlier. */
@@ -29,7 +28,7 @@ static bool earlier_turn(const HeapNode *a, const HeapNode *b) {
     return x->job->key.low < y->job->key.low;
 }
 
-static Error *tell_missed(Policy *policy, const Job *job) {
+Error *deadline_tell_missed(Policy *policy, const Job *job) {
     return policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_MISSED, .job = job->key.low});
 }
 
@@ -46,7 +45,7 @@ Error *deadline_enter(Policy *policy, Job *job, uint64_t deadline_ns) {
         .passed = deadline_ns <= policy->now_ns,
         .own = job->account};
     job->deadline = deadline;
-    if (deadline->passed) return tell_missed(policy, job);
+    if (deadline->passed) return deadline_tell_missed(policy, job);
     job->deadline_ns = deadline_ns;
     deadline->next = tenant->deadlines;
     deadline->link = &tenant->deadlines;
@@ -74,7 +73,7 @@ Error *deadline_leave(Policy *policy, Job *job) {
     if (!deadline->passed) take_out(policy, deadline);
     job->deadline = NULL;
     memory_free(deadline);
-    return missed ? tell_missed(policy, job) : NULL;
+    return missed ? deadline_tell_missed(policy, job) : NULL;
 }
 
 /* The weights of the tenants that have jobs now, including this one. */
@@ -170,36 +169,26 @@ Account *deadline_account(const Job *job) {
     return deadline->raised ? &deadline->own->tenant->accounts[POLICY_HIGH] : deadline->own;
 }
 
-static Error *pass(Policy *policy, Job *job) {
-    take_out(policy, job->deadline);
-    TRY(fair_share_reorder(policy, job, UINT64_MAX));
-    return tell_missed(policy, job);
-}
-
 /* Runs the job in the highest class from now on, unless slices that it had meanwhile have postponed
- * its latest start. */
-static Error *raise(Policy *policy, Job *job) {
-    JobDeadline *deadline = job->deadline;
-    uint64_t start_ns = latest_start(deadline, time_needed(policy, job));
-    if (start_ns > policy->now_ns) {
-        set_turn(policy, deadline, start_ns);
-        return NULL;
-    }
-    set_turn(policy, deadline, deadline->at_ns);
-    deadline->raised = true;
-    return fair_share_reorder(policy, job, job->deadline_ns);
+ * its latest start. Returns whether it does. */
+static bool raise(Policy *policy, JobDeadline *deadline) {
+    uint64_t start_ns = latest_start(deadline, time_needed(policy, deadline->job));
+    deadline->raised = start_ns <= policy->now_ns;
+    set_turn(policy, deadline, deadline->raised ? deadline->at_ns : start_ns);
+    return deadline->raised;
 }
 
-Error *deadline_advance(Policy *policy) {
+bool deadline_take_turn(Policy *policy, DeadlineTurn *out_turn) {
     while (policy->deadlines.root) {
         JobDeadline *deadline = HEAP_ITEM(policy->deadlines.root, JobDeadline, node);
         if (deadline->turn_ns > policy->now_ns) break;
-        if (deadline->at_ns <= policy->now_ns)
-            TRY(pass(policy, deadline->job));
-        else
-            TRY(raise(policy, deadline->job));
+        bool passed = deadline->at_ns <= policy->now_ns;
+        *out_turn =
+            (DeadlineTurn){deadline->job, passed ? UINT64_MAX : deadline->job->deadline_ns, passed};
+        if (passed) take_out(policy, deadline);
+        if (passed || raise(policy, deadline)) return true;
     }
-    return NULL;
+    return false;
 }
 
 uint64_t deadline_due_ns(const Policy *policy) {

@@ -1,7 +1,6 @@
 #include "scheduler/policy/device_index.h"
 
-#include "base/allocator.h"
-#include "scheduler/policy/fair_share.h"
+#include "base/duration.h"
 
 static bool device_less(const HeapNode *a, const HeapNode *b) {
     const Device *x = HEAP_ITEM_CONST(a, Device, index_node);
@@ -16,61 +15,6 @@ static bool waiting_less(const HeapNode *a, const HeapNode *b) {
     const Device *y = HEAP_ITEM_CONST(b, Device, waiting_node);
     if (x->waiting_count != y->waiting_count) return x->waiting_count > y->waiting_count;
     return x->key.low < y->key.low;
-}
-
-Bucket *device_index_fitting(const Policy *policy, uint64_t bytes) {
-    uint32_t low = 0, high = policy->bucket_count - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (policy->buckets[middle]->capacity >= bytes)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return policy->buckets[low];
-}
-
-bool device_index_is_last(const Policy *policy, const Bucket *bucket) {
-    return bucket == policy->buckets[policy->bucket_count - 1];
-}
-
-/* Waiting jobs that fit the new bucket and stand in the next larger one. Looks at every job: only
- * for a size of memory that was never seen before. */
-static Error *take_over(Policy *policy, Bucket *bucket, const Bucket *larger) {
-    for (size_t i = 0; i < policy->jobs.capacity; i++) {
-        Job *job = (Job *)policy->jobs.slots[i];
-        if (!job || job->state != POLICY_JOB_WAITING || job->seat->queue != &larger->queue ||
-            job->bytes + job->model->bytes > bucket->capacity)
-            continue;
-        fair_share_dequeue(policy, job);
-        TRY(fair_share_enqueue(policy, job, &bucket->queue));
-    }
-    return NULL;
-}
-
-Error *device_index_bucket(Policy *policy, uint64_t capacity, Bucket **out_bucket) {
-    uint32_t at = 0;
-    void *memory;
-    while (at < policy->bucket_count && policy->buckets[at]->capacity < capacity) at++;
-    if (at < policy->bucket_count && policy->buckets[at]->capacity == capacity) {
-        *out_bucket = policy->buckets[at];
-        return NULL;
-    }
-    if (policy->bucket_count > POLICY_MEMORY_SIZES_MAX)
-        FAIL(INVALID, "devices have more than %d different sizes of memory",
-            POLICY_MEMORY_SIZES_MAX);
-    TRY(memory_alloc(1, sizeof(Bucket), &memory));
-    Bucket *bucket = memory;
-    bucket->capacity = capacity;
-    bucket->queue.index = policy->queue_count++;
-    bucket->queue.pool = true;
-    for (uint32_t i = policy->bucket_count; i > at; i--)
-        policy->buckets[i] = policy->buckets[i - 1];
-    policy->buckets[at] = bucket;
-    policy->bucket_count++;
-    *out_bucket = bucket;
-    if (at + 1 == policy->bucket_count) return NULL;
-    return take_over(policy, bucket, policy->buckets[at + 1]);
 }
 
 static Heap *index_of(Device *device) {
@@ -133,4 +77,52 @@ Device *device_index_lower(const Policy *policy, uint64_t bytes, PolicyClass cla
 
 Device *device_index_crowded(const Policy *policy) {
     return policy->waiting.root ? HEAP_ITEM(policy->waiting.root, Device, waiting_node) : NULL;
+}
+
+void device_index_decide_later(Policy *policy, Device *device) {
+    if (device->deciding || device->processing) return;
+    device->deciding = true;
+    device_index_update(policy, device);
+    device->next_deciding = NULL;
+    if (policy->deciding_last)
+        policy->deciding_last->next_deciding = device;
+    else
+        policy->deciding = device;
+    policy->deciding_last = device;
+}
+
+Device *device_index_take_deciding(Policy *policy) {
+    Device *device = policy->deciding;
+    policy->deciding = device->next_deciding;
+    if (!policy->deciding) policy->deciding_last = NULL;
+    device->deciding = false;
+    return device;
+}
+
+/* A move that failed is tried again after so long, when nothing else helps. */
+#define MOVE_RETRY_NS SECOND_NS
+
+void device_index_add_stuck(Policy *policy, Device *device) {
+    if (device->stuck) return;
+    device->stuck = true;
+    device->next_stuck = policy->stuck;
+    policy->stuck = device;
+    if (!policy->stuck_ns) policy->stuck_ns = policy->now_ns + MOVE_RETRY_NS;
+}
+
+void device_index_free_stuck(Policy *policy) {
+    bool again = policy->stuck_ns && policy->now_ns >= policy->stuck_ns;
+    if (again) policy->stuck_ns = 0;
+    Device *still = NULL;
+    while (policy->stuck) {
+        Device *device = policy->stuck;
+        policy->stuck = device->next_stuck;
+        device->stuck = device->processing; /* the device is being decided about and cannot be
+                                             * queued for that */
+        device->next_stuck = still;
+        if (device->stuck) still = device;
+        for (Job *i = device->residents; i && again; i = i->next) i->move_failed = false;
+        device_index_decide_later(policy, device);
+    }
+    policy->stuck = still;
 }

@@ -1,16 +1,8 @@
 #pragma once
-/* Indexes of devices: idle ones, ones that run a lower class, ones where executions wait. Devices
- * and jobs are grouped by size of memory (buckets), so a fitting device is found without a search.
- * Called by the other files of policy/; no state but the Policy that is passed. */
-#include "scheduler/policy/policy_internal.h"
-
-/* Finds or makes the bucket of devices with this memory; a new bucket takes over the jobs that fit
- * it. Errors: INVALID beyond POLICY_MEMORY_SIZES_MAX. */
-MUST_CHECK Error *device_index_bucket(Policy *policy, uint64_t capacity, Bucket **out_bucket);
-/* The bucket of the smallest devices whose whole memory holds so many bytes. The last bucket has no
- * devices; its jobs fit none. */
-Bucket *device_index_fitting(const Policy *policy, uint64_t bytes);
-bool device_index_is_last(const Policy *policy, const Bucket *bucket);
+/* Indexes and lists of devices: idle ones, ones that run a lower class, ones where executions wait,
+ * ones to be decided about, and ones where a job waits for memory in vain. Called by the other
+ * files of policy/; no state but the Policy that is passed. */
+#include "scheduler/policy/policy_state.h"
 
 /* Moves the device into the index of its state. Called after every change of running, entering,
  * lost. */
@@ -24,3 +16,13 @@ Device *device_index_idle(const Policy *policy, uint64_t bytes);
 Device *device_index_lower(const Policy *policy, uint64_t bytes, PolicyClass class_);
 /* The device where most executions wait. NULL: no execution waits on any device. */
 Device *device_index_crowded(const Policy *policy);
+
+/* Notes that the device looks for something to run before the event has been handled. */
+void device_index_decide_later(Policy *policy, Device *device);
+/* Takes the next of these devices; there is one. */
+Device *device_index_take_deciding(Policy *policy);
+
+/* Lists a device where a job waits for memory and nothing could be moved. */
+void device_index_add_stuck(Policy *policy, Device *device);
+/* Looks again at these devices. Called when a tenant uses less, and at Policy.stuck_ns. */
+void device_index_free_stuck(Policy *policy);

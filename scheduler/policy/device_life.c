@@ -2,9 +2,10 @@
 
 #include "base/allocator.h"
 #include "scheduler/policy/admission.h"
+#include "scheduler/policy/buckets.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/dispatch.h"
-#include "scheduler/policy/eviction.h"
+#include "scheduler/policy/growth.h"
 #include "scheduler/policy/placement.h"
 #include "scheduler/policy/replica.h"
 
@@ -33,14 +34,14 @@ Error *device_life_add(Policy *policy, const PolicyEvent *event) {
     if (device && !device->lost && device->memory_bytes != event->memory_bytes)
         FAIL(CONFLICT, "device %llu is there with %llu bytes", (unsigned long long)event->device,
             (unsigned long long)device->memory_bytes);
-    TRY(device_index_bucket(policy, event->memory_bytes, &bucket));
+    TRY(buckets_get(policy, event->memory_bytes, &bucket));
     if (!device) TRY(create(policy, event->device, &device));
     device->bucket = bucket;
     device->memory_bytes = event->memory_bytes;
-    policy_decide_later(policy, device); /* out of its index, so that its speed can change */
+    device_index_decide_later(policy, device); /* out of its index, so that its speed can change */
     device->speed = event->speed;
     device->lost = false;
-    policy_decide_later(policy, device);
+    device_index_decide_later(policy, device);
     return NULL;
 }
 
@@ -65,7 +66,7 @@ Error *device_life_lose(Policy *policy, Device *device) {
 Error *device_life_decide(Policy *policy, Device *device) {
     if (device->lost) return NULL;
     device->processing = true;
-    TRY(eviction_grow(policy, device));
+    TRY(growth_grant(policy, device));
     TRY(placement_advance(policy, device));
     if (device->running)
         TRY(dispatch_preempt(policy, device));

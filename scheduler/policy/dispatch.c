@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "scheduler/policy/account.h"
 #include "scheduler/policy/admission.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/eviction.h"
@@ -65,7 +66,7 @@ static PolicyClass due_floor(const Policy *policy, const Device *device) {
 static Error *run(Policy *policy, Device *device, Job *job, bool owed) {
     Tenant *tenant = job->account->tenant;
     uint64_t budget_ns = quota_slice_ns(policy, tenant);
-    fair_share_hold(policy, job);
+    account_hold(policy, job);
     fair_share_dequeue(policy, job);
     job->state = POLICY_JOB_RUNNING;
     job->place = POLICY_PLACE_DEVICE;
@@ -73,7 +74,7 @@ static Error *run(Policy *policy, Device *device, Job *job, bool owed) {
     device->running = job;
     device->fresh = POLICY_CLASS_COUNT;
     device->fresh_preempts = false;
-    fair_share_charge(job, budget_ns);
+    account_charge(job, budget_ns);
     quota_start_slice(tenant, budget_ns);
     return policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_RUN,
                                   .job = job->key.low,
@@ -129,7 +130,7 @@ static Error *needs_memory(Policy *policy, Job *job, uint64_t bytes) {
         return admission_end(policy, job, 0);
     }
     job->grow_bytes = bytes;
-    fair_share_drop(policy, job);
+    account_drop(policy, job);
     if (job->wants_suspend) return eviction_move_out(policy, job, true);
     if (all > device->memory_bytes) return eviction_move_out(policy, job, false);
     job->state = POLICY_JOB_GROWING;
@@ -140,7 +141,7 @@ static Error *needs_memory(Policy *policy, Job *job, uint64_t bytes) {
 static void end_slice(Policy *policy, Device *device, uint64_t device_time_ns) {
     Job *job = device->running;
     quota_end_slice(policy, job->account->tenant, job->budget_ns, device_time_ns);
-    fair_share_settle(policy, job, device_time_ns);
+    account_settle(policy, job, device_time_ns);
     account_floors(policy, device, job, device_time_ns);
     device->running = NULL;
     device->preempting = false;
@@ -154,7 +155,7 @@ Error *dispatch_slice_ended(Policy *policy, Job *job, const PolicyEvent *event) 
     bool refund = event->device_time_ns < job->budget_ns;
     end_slice(policy, job->device, event->device_time_ns);
     job->move_failed = false;
-    policy_decide_later(policy, job->device);
+    device_index_decide_later(policy, job->device);
     if (outcome == POLICY_OUTCOME_FINISHED || outcome == POLICY_OUTCOME_FAILED)
         return admission_end(policy, job, 0);
     if (refund && tenant->limits[POLICY_QUOTA_DEVICE_SECONDS_PER_HOUR] != POLICY_NO_LIMIT)
@@ -166,7 +167,7 @@ Error *dispatch_slice_ended(Policy *policy, Job *job, const PolicyEvent *event) 
     if (job->wants_suspend) return eviction_move_out(policy, job, true);
     if (job->blocked) {
         job->state = POLICY_JOB_BLOCKED;
-        fair_share_drop(policy, job);
+        account_drop(policy, job);
         return NULL;
     }
     return placement_ready(policy, job, false);

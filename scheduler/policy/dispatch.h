@@ -1,7 +1,7 @@
 #pragma once
 /* Slices: chooses the job that gets a device next, and handles the end of a slice. Called by
  * policy.c and device_life.c; no state but the Policy that is passed. */
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 
 /* Chooses the next job for a free device: floors that are due first, then class by class. */
 MUST_CHECK Error *dispatch_decide(Policy *policy, Device *device);

@@ -2,11 +2,8 @@
 
 #include <assert.h>
 
-#include "base/duration.h"
-#include "scheduler/policy/admission.h"
+#include "scheduler/policy/account.h"
 #include "scheduler/policy/fair_share.h"
-#include "scheduler/policy/placement.h"
-#include "scheduler/policy/quota.h"
 #include "scheduler/policy/replica.h"
 
 static bool is_victim(const Policy *policy, const Job *victim, const Job *job, RoomRight right) {
@@ -120,7 +117,7 @@ void eviction_unlist_host(Policy *policy, Job *job) {
 Error *eviction_move_out(Policy *policy, Job *job, bool to_disk) {
     if (job->state == POLICY_JOB_READY || job->state == POLICY_JOB_WAITING)
         fair_share_dequeue(policy, job);
-    fair_share_drop(policy, job);
+    account_drop(policy, job);
     fair_share_leave(policy, job);
     if (job->place == POLICY_PLACE_HOST)
         to_disk = true;
@@ -139,9 +136,7 @@ Error *eviction_move_out(Policy *policy, Job *job, bool to_disk) {
                                   .place = (PolicyPlace)job->target});
 }
 
-/* When three quarters of host memory are in use, moves the execution that has waited there longest
- * to disk, so that the next one that has to leave a device finds room quickly. */
-static Error *relieve_host(Policy *policy) {
+Error *eviction_relieve_host(Policy *policy) {
     uint64_t limit = policy->config.host_bytes - policy->config.host_bytes / 4;
     if (policy->host_used_bytes <= limit || !policy->host_jobs) return NULL;
     Job *job = policy->host_jobs;
@@ -149,114 +144,9 @@ static Error *relieve_host(Policy *policy) {
     return eviction_move_out(policy, job, true);
 }
 
-/* Makes a job wait in host memory or on disk: for a device, or until it is unblocked. */
-static Error *wait_outside(Policy *policy, Job *job) {
-    if (!job->blocked) return admission_wait(policy, job);
-    job->state = POLICY_JOB_BLOCKED;
-    if (job->place == POLICY_PLACE_HOST) eviction_list_host(policy, job);
-    return NULL;
-}
-
-static Error *move_failed(Policy *policy, Job *job) {
-    if (job->target == POLICY_PLACE_HOST) eviction_leave_host(policy, job);
-    job->wants_suspend = false; /* the caller sees the move fail */
-    if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
-    if (!job->device) return wait_outside(policy, job); /* the execution stays in host memory */
-    job->device->leaving_bytes -= job->bytes;
-    job->move_failed = true;
-    if (job->grow_bytes) {
-        job->state = POLICY_JOB_GROWING;
-        job->device->growing_count++;
-        policy_decide_later(policy, job->device);
-        return NULL;
-    }
-    if (!job->blocked) return placement_ready(policy, job, false);
-    job->state = POLICY_JOB_BLOCKED;
-    return NULL;
-}
-
-Error *eviction_moved_out(Policy *policy, Job *job, bool worked) {
-    if (!worked) return move_failed(policy, job);
-    if (job->place == POLICY_PLACE_HOST)
-        eviction_leave_host(policy, job);
-    else
-        placement_leave(policy, job);
-    job->place = job->target;
-    job->bytes += job->grow_bytes; /* granted with the other bytes when the execution comes back */
-    job->grow_bytes = 0;
-    if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
-    if (job->wants_suspend) {
-        if (job->place == POLICY_PLACE_HOST) return eviction_move_out(policy, job, true);
-        return admission_suspended(policy, job);
-    }
-    TRY(wait_outside(policy, job));
-    return relieve_host(policy);
-}
-
 Job *eviction_first_growing(const Device *device) {
     Job *first = NULL;
     for (Job *i = device->residents; i; i = i->next)
         if (i->state == POLICY_JOB_GROWING && (!first || fair_share_before(i, first))) first = i;
     return first;
-}
-
-/* A move that failed is tried again after so long, when nothing else helps. */
-#define MOVE_RETRY_NS SECOND_NS
-
-static void add_stuck(Policy *policy, Device *device) {
-    if (device->stuck) return;
-    device->stuck = true;
-    device->next_stuck = policy->stuck;
-    policy->stuck = device;
-    if (!policy->stuck_ns) policy->stuck_ns = policy->now_ns + MOVE_RETRY_NS;
-}
-
-void eviction_free_stuck(Policy *policy) {
-    bool again = policy->stuck_ns && policy->now_ns >= policy->stuck_ns;
-    if (again) policy->stuck_ns = 0;
-    Device *still = NULL;
-    while (policy->stuck) {
-        Device *device = policy->stuck;
-        policy->stuck = device->next_stuck;
-        device->stuck = device->processing; /* the device is being decided about and cannot be
-                                             * queued for that */
-        device->next_stuck = still;
-        if (device->stuck) still = device;
-        for (Job *i = device->residents; i && again; i = i->next) i->move_failed = false;
-        policy_decide_later(policy, device);
-    }
-    policy->stuck = still;
-}
-
-Error *eviction_grow(Policy *policy, Device *device) {
-    while (device->growing_count) {
-        Room room;
-        Job *job = eviction_first_growing(device);
-        if (!job) break;
-        Tenant *tenant = job->account->tenant;
-        if (quota_has_device_bytes(tenant, job->grow_bytes)) {
-            TRY(eviction_make_room(policy, device, job, job->grow_bytes, NULL, ROOM_BEFORE, &room));
-            if (room == ROOM_COMING) return NULL;
-        } else
-            room = ROOM_NONE;
-        if (room == ROOM_NONE && job->move_failed) { /* the execution has no place to move to */
-            add_stuck(policy, device);
-            return NULL;
-        }
-        if (room == ROOM_NONE) {
-            TRY(eviction_move_out(policy, job, false));
-            continue;
-        }
-        device->growing_count--;
-        job->bytes += job->grow_bytes;
-        device->used_bytes += job->grow_bytes;
-        tenant->used.device_bytes += job->grow_bytes;
-        job->grow_bytes = 0;
-        TRY(policy_act(policy, (PolicyAction){.kind = POLICY_ACTION_GRANT,
-                                   .job = job->key.low,
-                                   .device = device->key.low,
-                                   .bytes = job->bytes}));
-        TRY(placement_ready(policy, job, false));
-    }
-    return NULL;
 }

@@ -1,12 +1,8 @@
 #pragma once
 /* Making room in device memory. Idle weights go first, least recently used first; then the
  * execution whose turn comes last (the youngest by share) moves to host memory, or to disk when
- * that is full. Called by the other files of policy/; no state but the Policy that is passed.
- *
- * Memory cannot deadlock: an execution that waits for memory on its device waits only for moves
- * that have been asked for. Where nothing more can be moved the execution itself moves out, and
- * comes back with all that it needs granted. An execution that fits no device fails. */
-#include "scheduler/policy/policy_internal.h"
+ * that is full. Called by the other files of policy/; no state but the Policy that is passed. */
+#include "scheduler/policy/policy_state.h"
 
 typedef enum Room {
     ROOM_NOW,    /* the room is free */
@@ -28,15 +24,11 @@ MUST_CHECK Error *eviction_make_room(Policy *policy, Device *device, const Job *
     const Replica *keep, RoomRight right, Room *out_room);
 /* Moves an execution out of a device (or of host memory). The job is in no queue afterwards. */
 MUST_CHECK Error *eviction_move_out(Policy *policy, Job *job, bool to_disk);
-/* Grants jobs that wait for more memory on the device their bytes, or moves such jobs out. */
-MUST_CHECK Error *eviction_grow(Policy *policy, Device *device);
 /* The first by turn of the jobs that wait for more memory on the device; NULL: there is none. */
 Job *eviction_first_growing(const Device *device);
-/* Looks again at devices where a job waits for memory and nothing could be moved. Called when a
- * tenant uses less. */
-void eviction_free_stuck(Policy *policy);
-/* Handles MOVED_OUT. */
-MUST_CHECK Error *eviction_moved_out(Policy *policy, Job *job, bool worked);
+/* When three quarters of host memory are in use, moves the execution that has waited there longest
+ * to disk, so that the next one that has to leave a device finds room quickly. */
+MUST_CHECK Error *eviction_relieve_host(Policy *policy);
 /* Frees the bytes of the job in host memory. */
 void eviction_leave_host(Policy *policy, Job *job);
 /* Lists a job that waits in host memory as one that may be moved on to disk. */

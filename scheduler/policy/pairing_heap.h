@@ -1,7 +1,7 @@
 #pragma once
 /* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986). Its nodes are members of the objects
  * that the heap orders, so the heap allocates nothing and any node can be removed. Operations are
- * amortized O(log n). Used by the policy alone (policy_internal.h), on its thread. */
+ * amortized O(log n). Used by the policy alone (policy_state.h), on its thread. */
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "scheduler/policy/account.h"
 #include "scheduler/policy/admission.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/eviction.h"
@@ -148,11 +149,11 @@ Error *placement_pull(Policy *policy, Device *device, PolicyClass class_, bool o
         /* no room for this one now: others may be smaller, but not while something can run */
         if (placed == PLACED_NOWHERE && ready) break;
         if (placed == PLACED_NOWHERE && seat->queued) {
-            fair_share_set_aside(seat);
+            account_set_aside(seat);
             aside[count++] = seat;
         }
     }
-    while (count) fair_share_put_back(aside[--count]);
+    while (count) account_put_back(aside[--count]);
     return error;
 }
 
@@ -200,14 +201,14 @@ Error *placement_offer(Policy *policy, Job *job, bool *out_found) {
         if (device->running && device->running->account->class_ <= job->account->class_)
             return NULL;
         if (!device->running) {
-            policy_decide_later(policy, device);
+            device_index_decide_later(policy, device);
             return NULL;
         }
     } else {
         device = idle_with_weights(job, bytes);
         if (!device) device = device_index_idle(policy, bytes);
         if (device) {
-            policy_decide_later(policy, device);
+            device_index_decide_later(policy, device);
             return NULL;
         }
         device = device_index_lower(policy, bytes, job->account->class_);
@@ -219,20 +220,33 @@ Error *placement_offer(Policy *policy, Job *job, bool *out_found) {
     Placed placed;
     TRY(try_place(policy, device, job, false, &placed));
     *out_found = placed != PLACED_NOWHERE;
-    if (*out_found) policy_decide_later(policy, device);
+    if (*out_found) device_index_decide_later(policy, device);
     return NULL;
 }
 
-Error *placement_offer_seat(Policy *policy, Seat *seat) {
+static Error *offer_seat(Policy *policy, Seat *seat) {
     bool found = true;
     if (seat->queue->local && seat->job_count)
-        policy_decide_later(policy, fair_share_first_job(seat)->device);
+        device_index_decide_later(policy, fair_share_first_job(seat)->device);
     if (seat->queue->local) return NULL;
     for (uint32_t left = seat->job_count; left && found && seat->job_count; left--) {
         if (!seat->queued) break;
         bool last = seat->holder_count == 1; /* placing it may release the seat */
         TRY(placement_offer(policy, fair_share_first_job(seat), &found));
         if (last || !seat->queue->pool) break;
+    }
+    return NULL;
+}
+
+Error *placement_offer_unparked(Policy *policy) {
+    while (policy->unparking) {
+        Tenant *tenant = policy->unparking;
+        policy->unparking = tenant->next_unparking;
+        for (Seat *seat = quota_take_parked(tenant), *next; seat; seat = next) {
+            next = seat->next_parked;
+            quota_return_seat(policy, seat);
+            if (seat->job_count) TRY(offer_seat(policy, seat));
+        }
     }
     return NULL;
 }
@@ -259,7 +273,7 @@ Error *placement_steal(Policy *policy, Device *device) {
         bool fits = job->bytes + job->model->bytes <= device->memory_bytes;
         if (!fits || job->demanded || job->move_failed || !can_take(policy, device, job))
             return NULL;
-        policy_decide_later(policy, crowded);
+        device_index_decide_later(policy, crowded);
         return eviction_move_out(policy, job, false);
     }
     return NULL;
@@ -270,10 +284,10 @@ Error *placement_ready(Policy *policy, Job *job, bool fresh) {
     job->state = POLICY_JOB_READY;
     job->owed = false;
     TRY(fair_share_enqueue(policy, job, &device->queue));
-    fair_share_drop(policy, job);
+    account_drop(policy, job);
     PolicyClass class_ = job->account->class_; /* the queue may have changed it */
     if (fresh && class_ < device->fresh) device->fresh = class_;
-    policy_decide_later(policy, device);
+    device_index_decide_later(policy, device);
     return NULL;
 }
 
@@ -293,7 +307,7 @@ void placement_leave(Policy *policy, Job *job) {
     }
     quota_uncharge_device(policy, job, device);
     job->device = NULL;
-    policy_decide_later(policy, device);
+    device_index_decide_later(policy, device);
     quota_unpark(policy, job->account->tenant);
 }
 
@@ -338,4 +352,48 @@ Error *placement_load_failed(Policy *policy, Replica *replica) {
     replica_remove(policy, replica);
     for (int i = 0; i < count; i++) TRY(retry(policy, jobs[i]));
     return NULL;
+}
+
+/* Makes a job wait in host memory or on disk: for a device, or until it is unblocked. */
+static Error *wait_outside(Policy *policy, Job *job) {
+    if (!job->blocked) return admission_wait(policy, job);
+    job->state = POLICY_JOB_BLOCKED;
+    if (job->place == POLICY_PLACE_HOST) eviction_list_host(policy, job);
+    return NULL;
+}
+
+static Error *move_failed(Policy *policy, Job *job) {
+    if (job->target == POLICY_PLACE_HOST) eviction_leave_host(policy, job);
+    job->wants_suspend = false; /* the caller sees the move fail */
+    if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
+    if (!job->device) return wait_outside(policy, job); /* the execution stays in host memory */
+    job->device->leaving_bytes -= job->bytes;
+    job->move_failed = true;
+    if (job->grow_bytes) {
+        job->state = POLICY_JOB_GROWING;
+        job->device->growing_count++;
+        device_index_decide_later(policy, job->device);
+        return NULL;
+    }
+    if (!job->blocked) return placement_ready(policy, job, false);
+    job->state = POLICY_JOB_BLOCKED;
+    return NULL;
+}
+
+Error *placement_moved_out(Policy *policy, Job *job, bool worked) {
+    if (!worked) return move_failed(policy, job);
+    if (job->place == POLICY_PLACE_HOST)
+        eviction_leave_host(policy, job);
+    else
+        placement_leave(policy, job);
+    job->place = job->target;
+    job->bytes += job->grow_bytes; /* granted with the other bytes when the execution comes back */
+    job->grow_bytes = 0;
+    if (job->wants_cancel) return admission_end(policy, job, POLICY_ACTION_RELEASE);
+    if (job->wants_suspend) {
+        if (job->place == POLICY_PLACE_HOST) return eviction_move_out(policy, job, true);
+        return admission_suspended(policy, job);
+    }
+    TRY(wait_outside(policy, job));
+    return eviction_relieve_host(policy);
 }

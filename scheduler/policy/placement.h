@@ -7,13 +7,14 @@
  * is none the job stays in the pool, and a device that ends a slice takes the first job by turn. A
  * device with nothing to run takes an execution from the device where most wait, if the taking
  * device has room for the execution. */
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 
 /* Looks for a device that should consider the job, which waits in the pool or before its demanded
  * device. */
 MUST_CHECK Error *placement_offer(Policy *policy, Job *job, bool *out_found);
-/* Does the same for all jobs of a seat that came back into its queue. */
-MUST_CHECK Error *placement_offer_seat(Policy *policy, Seat *seat);
+/* Puts the seats of all tenants that quota_unpark noted back into their queues, and does the same
+ * for their jobs. */
+MUST_CHECK Error *placement_offer_unparked(Policy *policy);
 /* Takes jobs of the class that come before every job that is ready on the device. */
 MUST_CHECK Error *placement_pull(Policy *policy, Device *device, PolicyClass class_, bool owed);
 /* While the device is busy: begins to bring in the next job if that needs a load or a move. */
@@ -28,7 +29,9 @@ MUST_CHECK Error *placement_ready(Policy *policy, Job *job, bool fresh);
 /* Ends the job's placement: the job has no device and no memory there any more, and is in no
  * queue. */
 void placement_leave(Policy *policy, Job *job);
+/* Handle the events of the same names. */
 MUST_CHECK Error *placement_moved_in(Policy *policy, Job *job, bool worked);
+MUST_CHECK Error *placement_moved_out(Policy *policy, Job *job, bool worked);
 /* Handles a failed load of weights: jobs that wait for the weights are placed elsewhere, or
  * fail. */
 MUST_CHECK Error *placement_load_failed(Policy *policy, Replica *replica);

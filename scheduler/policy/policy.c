@@ -3,13 +3,14 @@
 #include "base/allocator.h"
 #include "base/duration.h"
 #include "scheduler/policy/admission.h"
+#include "scheduler/policy/buckets.h"
 #include "scheduler/policy/deadline.h"
 #include "scheduler/policy/device_index.h"
 #include "scheduler/policy/device_life.h"
 #include "scheduler/policy/dispatch.h"
-#include "scheduler/policy/eviction.h"
+#include "scheduler/policy/fair_share.h"
 #include "scheduler/policy/placement.h"
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 #include "scheduler/policy/quota.h"
 #include "scheduler/policy/replica.h"
 
@@ -30,7 +31,7 @@ Error *policy_create(Policy **out_policy) {
     policy->config = default_config;
     policy->least_weight = POLICY_WEIGHT_MAX;
     policy->longest_ns = 1;
-    TRY(device_index_bucket(policy, UINT64_MAX, &bucket));
+    TRY(buckets_get(policy, UINT64_MAX, &bucket));
     *out_policy = TAKE(policy);
     return NULL;
 }
@@ -62,36 +63,11 @@ void policy_release(Policy *policy) {
     memory_free(policy);
 }
 
-Error *policy_act(Policy *policy, PolicyAction action) {
-    void *memory = policy->actions;
-    TRY(memory_grow(&memory, policy->action_count, &policy->action_capacity, sizeof(PolicyAction)));
-    policy->actions = memory;
-    policy->actions[policy->action_count++] = action;
-    policy->digest = policy_action_digest(&action, policy->digest);
-    return NULL;
-}
-
-void policy_decide_later(Policy *policy, Device *device) {
-    if (device->deciding || device->processing) return;
-    device->deciding = true;
-    device_index_update(policy, device);
-    device->next_deciding = NULL;
-    if (policy->deciding_last)
-        policy->deciding_last->next_deciding = device;
-    else
-        policy->deciding = device;
-    policy->deciding_last = device;
-}
-
 static Error *decide(Policy *policy) {
     while (policy->deciding || policy->unparking) {
-        TRY(quota_unpark_now(policy));
+        TRY(placement_offer_unparked(policy));
         if (!policy->deciding) continue;
-        Device *device = policy->deciding;
-        policy->deciding = device->next_deciding;
-        if (!policy->deciding) policy->deciding_last = NULL;
-        device->deciding = false;
-        TRY(device_life_decide(policy, device));
+        TRY(device_life_decide(policy, device_index_take_deciding(policy)));
     }
     return NULL;
 }
@@ -118,7 +94,7 @@ static Error *apply_job(Policy *policy, const PolicyEvent *event) {
     }
     if (event->kind == POLICY_EVENT_MOVED_OUT) {
         if (state != POLICY_JOB_MOVING_OUT) FAIL(CONFLICT, "job %llu does not move out", id);
-        return eviction_moved_out(policy, job, event->worked);
+        return placement_moved_out(policy, job, event->worked);
     }
     if (event->kind == POLICY_EVENT_MOVED_IN) {
         if (state != POLICY_JOB_MOVING_IN) FAIL(CONFLICT, "job %llu does not move in", id);
@@ -149,7 +125,7 @@ static Error *apply_weights(Policy *policy, const PolicyEvent *event) {
         FAIL(CONFLICT, "model %llu: its weights are not being %s on device %llu",
             (unsigned long long)event->model, state == REPLICA_LOADING ? "loaded" : "evicted",
             (unsigned long long)event->device);
-    policy_decide_later(policy, replica->device);
+    device_index_decide_later(policy, replica->device);
     if (state == REPLICA_EVICTING)
         replica_remove(policy, replica);
     else if (event->worked)
@@ -213,7 +189,7 @@ Error *policy_apply(
         return error;
     }
     if (!error) quota_advance(policy);
-    if (!error) error = deadline_advance(policy);
+    if (!error) error = fair_share_advance_deadlines(policy);
     if (!error) error = decide(policy);
     if (!error) error = quota_set_timer(policy);
     policy->failed = error != NULL;

@@ -37,9 +37,6 @@
 
 #include "scheduler/policy/policy_event.h"
 
-/* Upper bound on different sizes of device memory; a device with one more is refused. */
-enum { POLICY_MEMORY_SIZES_MAX = 64 };
-
 typedef struct Policy Policy;
 
 MUST_CHECK Error *policy_create(Policy **out_policy);
@@ -56,18 +53,6 @@ MUST_CHECK Error *policy_apply(
     Policy *policy, const PolicyEvent *event, const PolicyAction **out_actions, size_t *out_count);
 /* The digest of all actions so far. */
 uint64_t policy_get_digest(const Policy *policy);
-
-typedef enum PolicyJobState {
-    POLICY_JOB_WAITING,    /* in the pool, or before the device that the job demands */
-    POLICY_JOB_PLACING,    /* has a device; waits for room or weights there */
-    POLICY_JOB_MOVING_IN,  /* its state is being moved to the device */
-    POLICY_JOB_READY,      /* could run */
-    POLICY_JOB_RUNNING,    /* has the device */
-    POLICY_JOB_GROWING,    /* waits for more memory on its device */
-    POLICY_JOB_BLOCKED,    /* waits for the event UNBLOCKED */
-    POLICY_JOB_MOVING_OUT, /* its state is being moved to host memory or disk */
-    POLICY_JOB_SUSPENDED,  /* suspended by request */
-} PolicyJobState;
 
 typedef struct PolicyJobView {
     PolicyJobState state;

@@ -17,6 +17,9 @@
 #define POLICY_TIME_MAX ((uint64_t)1 << 44) /* ns: almost five hours in one slice */
 #define POLICY_QUANTUM_MIN ((uint64_t)1000)
 
+/* Upper bound on different sizes of device memory; a device with one more is refused. */
+enum { POLICY_MEMORY_SIZES_MAX = 64 };
+
 typedef enum PolicyClass { POLICY_HIGH, POLICY_NORMAL, POLICY_LOW, POLICY_CLASS_COUNT } PolicyClass;
 extern const char *const policy_class_names[POLICY_CLASS_COUNT]; /* as the command line and HTTP
                                                                   * write them */
@@ -30,6 +33,19 @@ typedef enum PolicyPlace {
     POLICY_PLACE_DISK,
     POLICY_PLACE_COUNT
 } PolicyPlace;
+
+/* Where a job is on its way: the picture in policy.h. */
+typedef enum PolicyJobState {
+    POLICY_JOB_WAITING,    /* in the pool, or before the device that the job demands */
+    POLICY_JOB_PLACING,    /* has a device; waits for room or weights there */
+    POLICY_JOB_MOVING_IN,  /* its state is being moved to the device */
+    POLICY_JOB_READY,      /* could run */
+    POLICY_JOB_RUNNING,    /* has the device */
+    POLICY_JOB_GROWING,    /* waits for more memory on its device */
+    POLICY_JOB_BLOCKED,    /* waits for the event UNBLOCKED */
+    POLICY_JOB_MOVING_OUT, /* its state is being moved to host memory or disk */
+    POLICY_JOB_SUSPENDED,  /* suspended by request */
+} PolicyJobState;
 
 typedef enum PolicyOutcome {
 #define OUTCOME(number, name, text) POLICY_OUTCOME_##name = number,

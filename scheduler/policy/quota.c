@@ -5,10 +5,9 @@
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "base/duration.h"
+#include "scheduler/policy/account.h"
 #include "scheduler/policy/deadline.h"
-#include "scheduler/policy/eviction.h"
-#include "scheduler/policy/fair_share.h"
-#include "scheduler/policy/placement.h"
+#include "scheduler/policy/device_index.h"
 
 static bool timer_less(const HeapNode *a, const HeapNode *b) {
     const Tenant *x = HEAP_ITEM_CONST(a, Tenant, timer_node);
@@ -74,12 +73,12 @@ static void set_wake(Policy *policy, Tenant *tenant) {
 
 void quota_park(Policy *policy, Seat *seat) {
     Tenant *tenant = seat->account->tenant;
-    fair_share_set_aside(seat);
+    account_set_aside(seat);
     seat->parked = true;
     seat->next_parked = tenant->parked;
     tenant->parked = seat;
     for (uint32_t i = 0; seat->queue->local && i < seat->job_count; i++)
-        fair_share_sleep(policy, seat->account);
+        account_sleep(policy, seat->account);
     set_wake(policy, tenant);
 }
 
@@ -91,40 +90,29 @@ void quota_forget_seat(Seat *seat) {
 }
 
 void quota_unpark(Policy *policy, Tenant *tenant) {
-    eviction_free_stuck(policy);
+    device_index_free_stuck(policy);
     if (tenant->unparking || !tenant->parked) return;
     tenant->unparking = true;
     tenant->next_unparking = policy->unparking;
     policy->unparking = tenant;
 }
 
-static Error *unpark(Policy *policy, Tenant *tenant) {
-    Seat *seat = tenant->parked;
+Seat *quota_take_parked(Tenant *tenant) {
+    Seat *first = tenant->parked;
     tenant->parked = NULL;
     tenant->unparking = false;
-    while (seat) {
-        Seat *next = seat->next_parked;
-        seat->parked = false;
-        for (uint32_t i = 0; seat->queue->local && i < seat->job_count; i++)
-            fair_share_wake(policy, seat->account);
-        fair_share_put_back(seat);
-        if (seat->job_count) TRY(placement_offer_seat(policy, seat));
-        seat = next;
-    }
-    return NULL;
+    return first;
 }
 
-Error *quota_unpark_now(Policy *policy) {
-    while (policy->unparking) {
-        Tenant *tenant = policy->unparking;
-        policy->unparking = tenant->next_unparking;
-        TRY(unpark(policy, tenant));
-    }
-    return NULL;
+void quota_return_seat(Policy *policy, Seat *seat) {
+    seat->parked = false;
+    for (uint32_t i = 0; seat->queue->local && i < seat->job_count; i++)
+        account_wake(policy, seat->account);
+    account_put_back(seat);
 }
 
 void quota_advance(Policy *policy) {
-    if (policy->stuck_ns && policy->now_ns >= policy->stuck_ns) eviction_free_stuck(policy);
+    if (policy->stuck_ns && policy->now_ns >= policy->stuck_ns) device_index_free_stuck(policy);
     while (policy->timers.root) {
         Tenant *tenant = HEAP_ITEM(policy->timers.root, Tenant, timer_node);
         if (tenant->wake_ns > policy->now_ns) break;

@@ -11,7 +11,7 @@
  *     device_seconds_per_hour
  *                     over the last 60 whole minutes and the present one; slices are cut, so only
  *                     the kernel that runs at the end of a slice can pass the quota */
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 
 /* Whether the tenant may have jobs of this seat placed or run now. */
 bool quota_allows_seat(Policy *policy, const Seat *seat);
@@ -19,10 +19,12 @@ bool quota_allows_seat(Policy *policy, const Seat *seat);
 void quota_park(Policy *policy, Seat *seat);
 void quota_forget_seat(Seat *seat);
 /* Notes that the tenant uses less or may use more. After the event has been handled,
- * quota_unpark_now puts the tenant's seats back into their queues and devices look at them. */
+ * placement_offer_unparked puts the tenant's seats back into their queues and offers their jobs. */
 void quota_unpark(Policy *policy, Tenant *tenant);
-/* Puts back the seats of all tenants that quota_unpark noted. */
-MUST_CHECK Error *quota_unpark_now(Policy *policy);
+/* Takes the tenant's parked seats, a list by next_parked; each goes to quota_return_seat. */
+Seat *quota_take_parked(Tenant *tenant);
+/* Puts a seat that was parked back into its queue. */
+void quota_return_seat(Policy *policy, Seat *seat);
 /* Wakes tenants whose hour of device-time has moved on. */
 void quota_advance(Policy *policy);
 /* Asks for a timer when the next wake time has changed. */

@@ -2,7 +2,7 @@
 /* Replicas: a model's weights on one device. They are loaded once, shared by all executions there,
  * and kept unused until the memory is needed. Called by admission.c, device_life.c, eviction.c,
  * placement.c and policy.c; no state but the Policy that is passed. */
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 
 Replica *replica_find(const Policy *policy, const Model *model, const Device *device);
 /* Reserves the memory and asks for the weights to be loaded. */

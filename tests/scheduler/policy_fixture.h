@@ -1,7 +1,7 @@
 #pragma once
 /* A policy with short ways to tell it things, and what it answered. */
 #include "scheduler/policy/policy.h"
-#include "scheduler/policy/policy_internal.h"
+#include "scheduler/policy/policy_state.h"
 #include "tests/support/test_support.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -100,25 +100,6 @@ static void test_jobs_of_a_tenant_share_by_their_weights(void **state) {
     assert_in_range(slices[1], 285, 315);
 }
 
-/* A tenant with one short slice after the other is not charged its whole budgets. */
-static void test_what_a_slice_did_not_use_is_given_back(void **state) {
-    (void)state;
-    OWN_FIXTURE(f);
-    uint64_t ns[3] = {0};
-    policy_fixture_init(&f);
-    policy_add_device(&f, 0, 1000 * MIB);
-    policy_submit(&f, policy_light_job(1, 0));
-    PolicyEvent other = policy_light_job(2, 1);
-    policy_set_limit(&f, 1, POLICY_QUOTA_RUNNING_JOBS, 5);
-    policy_submit(&f, other);
-    for (int i = 0; i < 2000; i++) {
-        uint64_t job = policy_running(&f, 0), slice = job == 1 ? MS : 10 * MS;
-        ns[job] += slice;
-        policy_end_slice(&f, job, 0, slice, POLICY_OUTCOME_SLICE_ENDED);
-    }
-    assert_in_range(ns[2], ns[1] * 2 - 30 * MS, ns[1] * 2 + 30 * MS);
-}
-
 int test_fair_share(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_time_follows_the_weights),
@@ -126,7 +107,6 @@ int test_fair_share(void) {
         cmocka_unit_test(test_a_new_weight_counts_from_now_on),
         cmocka_unit_test(test_earliest_deadline_goes_first_inside_a_tenant),
         cmocka_unit_test(test_jobs_of_a_tenant_share_by_their_weights),
-        cmocka_unit_test(test_what_a_slice_did_not_use_is_given_back),
     };
     return cmocka_run_group_tests_name("fair_share", tests, NULL, NULL);
 }

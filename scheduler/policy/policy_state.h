@@ -3,12 +3,13 @@
  * by nobody else. A Policy and its objects belong to the thread that calls policy_apply. */
 #include "scheduler/policy/id_map.h"
 #include "scheduler/policy/pairing_heap.h"
-#include "scheduler/policy/policy.h"
+#include "scheduler/policy/policy_event.h"
 
 /* Device-time times 2^20 over a weight. 64 bits would be used up by one device in five hours. */
 __extension__ typedef unsigned __int128 VirtualTime;
 #define VIRTUAL_TIME_UNIT POLICY_WEIGHT_MAX
 
+typedef struct Policy Policy;
 typedef struct Job Job;
 typedef struct JobDeadline JobDeadline;
 typedef struct Seat Seat;
@@ -214,7 +215,5 @@ struct Policy {
     size_t action_count, action_capacity;
 };
 
-/* Appends an action to the answer of the present event (policy.c). */
+/* Appends an action to the answer of the present event. */
 MUST_CHECK Error *policy_act(Policy *policy, PolicyAction action);
-/* Notes that the device looks for something to run before the event has been handled. */
-void policy_decide_later(Policy *policy, Device *device);
