@@ -21,7 +21,7 @@
 #include "scheduler/executor/cached_images.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/node/model_loader.h"
-#include "store/database/home.h"
+#include "store/home/home.h"
 #include "store/weights/weight_folder.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "scheduler/executor/tenant_images.h"
 #include "serialize/container/executable_file.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/models/stored_executable.h"
 #include "vm/residency/residency_image.h"
 

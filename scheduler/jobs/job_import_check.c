@@ -13,7 +13,7 @@
 #include "serialize/arrays/array_bundle.h"
 #include "serialize/arrays/array_values.h"
 #include "serialize/checkpoint/checkpoint_summary.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 
 /* Upper bound on the decoded arrays of one file, so that a small file cannot ask for all memory.
  * Zeros may compress well. */

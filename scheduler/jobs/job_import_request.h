@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "serialize/chunk/chunk.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/database/job_id.h"
 #include "store/database/store.h"
 

@@ -5,7 +5,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "scheduler/jobs/job_manifest_internal.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/jobs/job_checkpoints.h"
 
 /* A running job may store a newer checkpoint and drop this one between two steps. */

@@ -7,7 +7,7 @@
 #include "scheduler/control/control.h"
 #include "scheduler/migration/messages.h"
 #include "store/chunks/chunk_upload.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 
 enum { ARRIVAL_SESSIONS_MAX = 64 }; /* at once */
 

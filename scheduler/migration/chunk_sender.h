@@ -10,7 +10,7 @@
 #include "scheduler/http/client/http_client.h"
 #include "scheduler/jobs/job_manifest.h"
 #include "scheduler/migration/messages.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/accounts/nodes.h"
 
 typedef struct ChunkSender {

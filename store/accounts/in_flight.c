@@ -1,7 +1,7 @@
 #include "store/accounts/in_flight.h"
 
 #include "base/allocator.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/accounts/quotas.h"
 
 /* Far below the quota, an account charges a whole step at once; near the quota it charges exactly

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "store/database/job_id.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/database/store_name.h"
 
 void node_list_release(NodeList *list) {

@@ -1,7 +1,7 @@
 #pragma once
 /* The use of tenants, kept up to date in the transactions that add and remove rows. Callers:
  * store/jobs, store/models, store/contents, store/upkeep, in catalog transactions. */
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/accounts/tenants.h"
 
 /* Adds to the tenant's stored bytes. Errors: EXHAUSTED beyond the quota; the caller must then undo

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "store/database/job_id.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 /* "layover-", the id, "-", 64 hexadecimal digits. */
 enum { SECRET_SIZE = 32, SECRET_TEXT_SIZE = 2 * SECRET_SIZE };

@@ -2,7 +2,7 @@
 
 #include "store/chunks/chunk_pins.h"
 #include "store/database/recent_chunks.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/database/transaction.h"
 
 /* Chunks in one transaction of chunk_drop. Uploads wait during the transaction. */

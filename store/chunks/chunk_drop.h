@@ -2,9 +2,8 @@
 /* Deletes chunks that no upload holds and no row refers to: the chunks of an upload that was not
  * kept, and the chunks that a sweep finds. Callers: chunk_upload.c and gc.c. Both hold the store's
  * lock `sweeping` during the call, so that no upload finds a chunk that is about to be deleted.
- * Threads: any.
- * */
-#include "store/database/statement.h"
+ * Threads: any. */
+#include "store/database/query.h"
 #include "store/database/store.h"
 
 typedef struct SweptChunk {

@@ -9,7 +9,7 @@
  * 3.1). A list that no content has any more stays until gc. */
 #include "base/digest.h"
 #include "serialize/chunk/chunk.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 enum { CHUNK_LIST_LENGTH_MAX = 64, CHUNK_REF_PACKED_SIZE = DIGEST_SIZE + 4 };
 

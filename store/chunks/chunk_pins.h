@@ -5,7 +5,7 @@
  *
  * Threads: digests change while store->sweeping is held shared, and are read while it is held
  * alone. */
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/database/store.h"
 
 typedef struct ChunkPins {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 /* A connection with a blob handle to move from chunk to chunk (sqlite3_blob_reopen). */
 typedef struct ReaderSlot {

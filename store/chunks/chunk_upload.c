@@ -204,9 +204,9 @@ static Error *find_some(ChunkUpload *upload, const ChunkRef *refs, size_t count,
     }
     if (pinned == count) return NULL;
     TRY(store_borrow_reader(upload->store, DATABASE_CHUNKS, &reader));
-    TRY(statement_run(reader, STATEMENT_BEGIN_READING));
+    TRY(query_run_alone(reader, STATEMENT_BEGIN_READING));
     Error *error = find_stored(upload, reader, refs, count, out_found);
-    Error *end_error = statement_run(reader, STATEMENT_END_READING);
+    Error *end_error = query_run_alone(reader, STATEMENT_END_READING);
     if (!error) return end_error;
     error_free(end_error);
     return error;

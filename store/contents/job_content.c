@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "store/chunks/chunk_lists.h"
 #include "store/chunks/chunk_upload_internal.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/contents/job_content_internal.h"
 #include "store/database/row_costs.h"
 #include "store/accounts/tenants_internal.h"

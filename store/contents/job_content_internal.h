@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "store/contents/job_content.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 /* The progress at a checkpoint. */
 typedef struct JobContentMarks {

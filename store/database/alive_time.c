@@ -1,6 +1,6 @@
 #include "store/database/alive_time.h"
 
-#include "store/database/statement.h"
+#include "store/database/query.h"
 
 Error *alive_time_read(Connection *catalog, double *out_seconds) {
     bool row;

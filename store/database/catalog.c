@@ -30,7 +30,7 @@ typedef struct Group {
  * out_error: the error of this work alone.
  * Errors: the group's transaction cannot continue. */
 static Error *run_part(Connection *connection, const CatalogRequest *request, Error **out_error) {
-    TRY(statement_run(connection, STATEMENT_BEGIN_PART));
+    TRY(query_run_alone(connection, STATEMENT_BEGIN_PART));
     Error *error = request->work(connection, request->context);
     /* SQLite rolls the whole transaction back when the disk is full, a write fails or memory runs
      * out. */
@@ -38,8 +38,8 @@ static Error *run_part(Connection *connection, const CatalogRequest *request, Er
         if (!error) FAIL(INTERNAL, "catalog.db: a piece of work ended the group's transaction");
         return error;
     }
-    Error *failure = error ? statement_run(connection, STATEMENT_UNDO_PART) : NULL;
-    if (!failure) failure = statement_run(connection, STATEMENT_KEEP_PART);
+    Error *failure = error ? query_run_alone(connection, STATEMENT_UNDO_PART) : NULL;
+    if (!failure) failure = query_run_alone(connection, STATEMENT_KEEP_PART);
     if (failure)
         error_free(error); /* the error that stops the whole group counts */
     else

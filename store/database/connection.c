@@ -12,9 +12,8 @@
 
 #include "base/allocator.h"
 #include "serialize/chunk/chunk.h"
-#include "store/database/disk_room.h"
-#include "store/database/home.h"
-#include "store/database/row_charges.h"
+#include "store/database/disk_blocks.h"
+#include "store/home/home.h"
 
 enum {
     BUSY_TIMEOUT_MS = 5000,
@@ -119,7 +118,9 @@ static int count_log_pages(void *self, sqlite3 *handle, const char *database, in
     (void)handle;
     (void)database;
     Connection *connection = self;
-    if (pages < connection->log_pages) disk_room_note_new_log(connection);
+    if (pages < connection->log_pages) /* the log began anew and was cut */
+        disk_blocks_note_cut(
+            (uint64_t)database_infos[connection->kind].log_size_max, &connection->log_room);
     connection->log_pages = pages;
     connection->pages = connection->taken_pages;
     return SQLITE_OK;
@@ -237,7 +238,6 @@ Error *connection_make_ready(Connection *connection) {
     for (int i = 0; i < STATEMENT_COUNT; i++)
         if (statement_infos[i].use == STATEMENT_ENDS)
             TRY(check(connection, prepare(connection, (StatementId)i)));
-    if (connection->kind == DATABASE_CATALOG) TRY(row_charges_install(connection));
     return tune_writer(connection);
 }
 
@@ -281,7 +281,7 @@ Error *connection_checkpoint(Connection *connection, bool *out_whole) {
     int pages, copied;
     TRY(check(connection, sqlite3_wal_checkpoint_v2(connection->handle, NULL,
                               SQLITE_CHECKPOINT_PASSIVE, &pages, &copied)));
-    if (copied == pages) disk_room_renew(connection);
+    if (copied == pages) disk_blocks_renew(connection->file, &connection->file_room);
     if (out_whole) *out_whole = copied == pages;
     return NULL;
 }

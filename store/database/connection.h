@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "store/database/statement.h"
-#include "store/database/store.h"
+#include "store/database/store_types.h"
 
 /* The chunks' log is copied at a quiet moment, but at LOG_SIZE_LAST at the latest. At most
  * LOG_UNWRITTEN_MAX of it may be on its way to the disk. */
@@ -51,7 +51,7 @@ struct Connection {
     bool settings_changed;        /* a statement changed settings since the last commit */
     bool keeps_log; /* closing leaves the log unchanged, until the file is known to be ours */
     atomic_bool *sync_failed; /* the store's flag; set when a sync fails */
-    struct Store *store;      /* the owner, to which a reader returns */
+    Store *store;             /* the owner, to which a reader returns */
     struct Connection *next;  /* in the store's list of idle readers */
 };
 

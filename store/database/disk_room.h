@@ -1,7 +1,7 @@
 #pragma once
 /* Room on the disk that a database's writer allocates ahead. On a full disk, committed data can
- * then still be copied from the log into the file, and work that makes room can be committed. Only
- * connection.c and transaction.c call these functions, under the writer's lock.
+ * then still be copied from the log into the file, and work that makes room can be committed.
+ * Called by transaction.c and transaction_lock.c, under the writer's lock.
  *
  *   file  |== copied ==|-- committed, in the log --|.. spare ..|
  *   log   |== written ==|.. log_room ..|
@@ -22,8 +22,3 @@ MUST_CHECK Error *disk_room_take(Connection *connection, bool frees);
 /* Called after a transaction that found the disk full. Copies the log, so that the next transaction
  * has all of it, and returns blocks that were allocated in vain. */
 void disk_room_recover(Connection *connection);
-/* Called when the whole log was copied and the file was cut behind it. */
-void disk_room_renew(Connection *connection);
-/* Called when a commit left fewer pages in the log than the one before: the log began anew and was
- * cut. */
-void disk_room_note_new_log(Connection *connection);

@@ -3,7 +3,7 @@
  * Part of Store. Threads: any; the table has a mutex. */
 #include <pthread.h>
 
-#include "store/database/store.h"
+#include "store/database/store_types.h"
 
 /* A tenant with bytes on their way. */
 typedef struct InFlightTenant {

@@ -7,7 +7,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "store/database/transaction.h"
+#include "store/database/transaction_lock.h"
 
 enum { COPIER_NICE = 5, WRITE_EVERY_MS = 2 };
 

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
-#include "store/database/store.h"
+#include "store/database/store_types.h"
 
 typedef struct LogCopier LogCopier;
 

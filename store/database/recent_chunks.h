@@ -13,7 +13,7 @@
 
 #include "base/own.h"
 #include "serialize/chunk/chunk.h"
-#include "store/database/store.h"
+#include "store/database/store_types.h"
 
 typedef struct RecentChunks RecentChunks;
 

@@ -1,6 +1,7 @@
 #include "store/database/removal_steps.h"
 
 #include "store/database/connection.h"
+#include "store/database/query.h"
 
 Error *removal_steps_run(Connection *catalog, StatementId id, int64_t row) {
     Query OWN_QUERY(query) = query_start(catalog, id);

@@ -2,6 +2,10 @@
 /* Statements that delete the rows of a large thing in steps. Each step is a transaction with a
  * bounded number of rows, so that others write between two steps (removals.h). Callers: store/jobs,
  * store/models, store/upkeep, in their catalog transactions. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
 #include "store/database/statement.h"
 #include "store/database/store.h"
 

@@ -1,5 +1,7 @@
 #include "store/database/row_charges.h"
 
+#include <stddef.h>
+
 #include "store/database/row_costs.h"
 
 enum { TRIGGER_SQL_SIZE = 1024 };

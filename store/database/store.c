@@ -1,16 +1,33 @@
 #include "store/database/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/allocator.h"
 #include "base/text.h"
 #include "store/database/recent_chunks.h"
-#include "store/database/home.h"
+#include "store/home/home.h"
 #include "store/database/log_copier.h"
-#include "store/database/reserve.h"
+#include "store/home/reserve.h"
 #include "store/database/schema_upgrade.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/database/transaction.h"
+
+Error *store_default_home(char **out_home) {
+    static const struct {
+        const char *variable;
+        const char *below;
+    } places[] = {
+        {"LAYOVER_HOME", ""}, {"XDG_DATA_HOME", "/layover"}, {"HOME", "/.local/share/layover"}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *value = getenv(places[i].variable);
+        if (!value || !*value) continue;
+        TextBuilder OWN_TEXT(path) = {0};
+        text_appendf(&path, "%s%s", value, places[i].below);
+        return text_builder_take(&path, out_home);
+    }
+    FAIL(NOT_FOUND, "no home: LAYOVER_HOME, XDG_DATA_HOME and HOME are not set; give --home DIR");
+}
 
 const char *store_home(const Store *store) { return store->home; }
 
@@ -28,39 +45,6 @@ Error *store_take_room(Store *store) {
     return NULL;
 }
 
-static Error *open_writer(Store *store, DatabaseKind kind, int64_t *out_version) {
-    Connection *connection;
-    TRY(connection_open(store->path, kind, CONNECTION_WRITER, &store->sync_failed, &connection));
-    connection->store = store;
-    store->writers[kind].connection = connection;
-    return schema_upgrade_check(connection, out_version);
-}
-
-static Error *fail_lost_chunks(void) {
-    FAIL(CORRUPT,
-        "%s: missing or empty beside a %s that is not; put it back, or start with another --home",
-        database_infos[DATABASE_CHUNKS].file, database_infos[DATABASE_CATALOG].file);
-}
-
-static Error *make_writer(Store *store, DatabaseKind kind) {
-    int64_t version;
-    TRY(open_writer(store, kind, &version));
-    if (version == 0) return fail_lost_chunks();
-    TRY(schema_upgrade_run(store->writers[kind].connection, version));
-    return connection_make_ready(store->writers[kind].connection);
-}
-
-Error *store_open_writer(Store *store, DatabaseKind kind) {
-    StoreWriter *writer = &store->writers[kind];
-    if (writer->connection) return NULL;
-    Error *error = make_writer(store, kind);
-    if (error) {
-        connection_close(writer->connection);
-        writer->connection = NULL;
-    }
-    return error;
-}
-
 /* Reads both versions before it changes either file. chunks.db is made first, so a catalog without
  * chunks.db has lost it. If both files have this version, they are opened at their first use: three
  * connections are a third of a short process. */
@@ -69,14 +53,14 @@ static Error *open_databases(Store *store) {
     if (schema_upgrade_is_done(store->path, DATABASE_CATALOG) &&
         schema_upgrade_is_done(store->path, DATABASE_CHUNKS))
         return NULL;
-    TRY(open_writer(store, DATABASE_CATALOG, &versions[DATABASE_CATALOG]));
-    TRY(open_writer(store, DATABASE_CHUNKS, &versions[DATABASE_CHUNKS]));
-    if (versions[DATABASE_CATALOG] > 0 && versions[DATABASE_CHUNKS] == 0) return fail_lost_chunks();
-    TRY(schema_upgrade_run(store->writers[DATABASE_CHUNKS].connection, versions[DATABASE_CHUNKS]));
-    TRY(schema_upgrade_run(
-        store->writers[DATABASE_CATALOG].connection, versions[DATABASE_CATALOG]));
-    TRY(connection_make_ready(store->writers[DATABASE_CHUNKS].connection));
-    return connection_make_ready(store->writers[DATABASE_CATALOG].connection);
+    TRY(store_begin_writer(store, DATABASE_CATALOG, &versions[DATABASE_CATALOG]));
+    TRY(store_begin_writer(store, DATABASE_CHUNKS, &versions[DATABASE_CHUNKS]));
+    if (versions[DATABASE_CATALOG] > 0 && versions[DATABASE_CHUNKS] == 0)
+        return store_lost_chunks();
+    TRY(store_upgrade_writer(store, DATABASE_CHUNKS, versions[DATABASE_CHUNKS]));
+    TRY(store_upgrade_writer(store, DATABASE_CATALOG, versions[DATABASE_CATALOG]));
+    TRY(store_prepare_writer(store, DATABASE_CHUNKS));
+    return store_prepare_writer(store, DATABASE_CATALOG);
 }
 
 static Error *open_home(Store *store, StoreFlags flags) {
@@ -145,42 +129,6 @@ void store_close(Store *store) {
     memory_free(store->home);
     memory_free(store->path);
     memory_free(store);
-}
-
-void store_note_released(Connection *writer, uint64_t bytes) {
-    (void)atomic_fetch_add_explicit(&writer->store->released_bytes, bytes, memory_order_relaxed);
-}
-
-Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader) {
-    (void)pthread_mutex_lock(&store->readers_mutex);
-    Connection *reader = store->idle_readers[kind];
-    if (reader) {
-        store->idle_readers[kind] = reader->next;
-        store->idle_reader_counts[kind]--;
-    }
-    (void)pthread_mutex_unlock(&store->readers_mutex);
-    if (reader) {
-        *out_reader = reader;
-        return NULL;
-    }
-    TRY(connection_open(store->path, kind, CONNECTION_READER, &store->sync_failed, &reader));
-    reader->store = store;
-    *out_reader = reader;
-    return NULL;
-}
-
-void store_return_reader(Connection *reader) {
-    if (!reader) return;
-    Store *store = reader->store;
-    (void)pthread_mutex_lock(&store->readers_mutex);
-    bool keep = store->idle_reader_counts[reader->kind] < STORE_IDLE_READERS_MAX;
-    if (keep) {
-        reader->next = store->idle_readers[reader->kind];
-        store->idle_readers[reader->kind] = reader;
-        store->idle_reader_counts[reader->kind]++;
-    }
-    (void)pthread_mutex_unlock(&store->readers_mutex);
-    if (!keep) connection_close(reader);
 }
 
 Error *store_find_tenant(Store *store, const char *name, TenantId *out_tenant) {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 static Error *measure(const Store *store, StoreFile *inout_file) {
     TextBuilder OWN_TEXT(path) = {0};

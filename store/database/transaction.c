@@ -3,39 +3,6 @@
 #include "store/database/disk_room.h"
 #include "store/database/log_copier.h"
 
-Transaction transaction_lock(Store *store, DatabaseKind kind) {
-    StoreWriter *writer = &store->writers[kind];
-    (void)pthread_mutex_lock(&writer->mutex);
-    uint64_t ticket = ++writer->last_ticket;
-    if (writer->copies_log) connection_interrupt(writer->connection);
-    while (writer->serving != ticket) (void)pthread_cond_wait(&writer->turn, &writer->mutex);
-    (void)pthread_mutex_unlock(&writer->mutex);
-    return (Transaction){store, kind, writer->connection, false};
-}
-
-Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole) {
-    StoreWriter *writer = &lock->store->writers[lock->kind];
-    Error *error = NULL;
-    (void)pthread_mutex_lock(&writer->mutex);
-    bool awaited = gives_way && writer->serving < writer->last_ticket;
-    writer->copies_log = gives_way && !awaited;
-    (void)pthread_mutex_unlock(&writer->mutex);
-    *out_whole = false;
-    if (!awaited) error = connection_checkpoint(lock->connection, out_whole);
-    (void)pthread_mutex_lock(&writer->mutex);
-    writer->copies_log = false;
-    (void)pthread_mutex_unlock(&writer->mutex);
-    return error;
-}
-
-static void unlock(StoreWriter *writer) {
-    (void)pthread_mutex_lock(&writer->mutex);
-    writer->serving++;
-    bool awaited = writer->serving <= writer->last_ticket;
-    if (awaited) (void)pthread_cond_broadcast(&writer->turn);
-    (void)pthread_mutex_unlock(&writer->mutex);
-}
-
 static StoreWriter *writer_of(const Transaction *transaction) {
     return &transaction->store->writers[transaction->kind];
 }
@@ -50,7 +17,7 @@ Error *transaction_begin_locked(Transaction *transaction) {
     TRY(store_open_writer(transaction->store, transaction->kind));
     transaction->connection = writer_of(transaction)->connection;
     disk_room_prepare(transaction->connection);
-    return statement_run(transaction->connection, STATEMENT_BEGIN);
+    return query_run_alone(transaction->connection, STATEMENT_BEGIN);
 }
 
 Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out) {
@@ -77,7 +44,7 @@ static Error *commit(Transaction *transaction) {
     TRY(check_home(transaction));
     TRY(disk_room_take(connection, transaction->frees));
     atomic_fetch_add(&writer_of(transaction)->commits, 1);
-    TRY(statement_run(transaction->connection, STATEMENT_COMMIT));
+    TRY(query_run_alone(transaction->connection, STATEMENT_COMMIT));
     if (connection->settings_changed) atomic_fetch_add(&transaction->store->settings_generation, 1);
     connection->settings_changed = false;
     return NULL;
@@ -126,15 +93,4 @@ Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit) {
     if (atomic_load(&store->writers[kind].durable_commits) >= commit) return NULL;
     TRY(check_sync(store)); /* after a failed sync, a successful one would prove nothing */
     return sync_commits(&lock);
-}
-
-void transaction_end(Transaction *transaction) {
-    if (!transaction->store) return;
-    /* Some failures have rolled back already. */
-    if (transaction->connection && !sqlite3_get_autocommit(transaction->connection->handle))
-        error_free(statement_run(
-            transaction->connection, STATEMENT_ROLLBACK)); /* the first error was returned */
-    if (transaction->connection) disk_room_recover(transaction->connection);
-    unlock(&transaction->store->writers[transaction->kind]);
-    transaction->store = NULL;
 }

@@ -1,21 +1,8 @@
 #pragma once
-/* A writer's lock, and a write transaction under it, which is committed or leaves no trace. Only
- * store/ uses it. Threads: any; the lock serves waiting threads in order. */
-#include <stdbool.h>
+/* Write transactions, each of which is committed or leaves no trace. Called by all files of store/
+ * that change rows. Threads: any; transaction_lock.h has the lock. */
+#include "store/database/transaction_lock.h"
 
-#include "store/database/store_internal.h"
-
-typedef struct Transaction {
-    Store *store; /* NULL: ended */
-    DatabaseKind kind;
-    Connection *connection; /* the writer's connection during the transaction; NULL: not open yet */
-    /* the transaction makes room: it may use the room kept for a full disk (disk_room.h) */
-    bool frees;
-} Transaction;
-
-/* Takes the lock without a transaction, to read the fields that the lock guards. Threads get the
- * lock in the order in which they ask. */
-Transaction transaction_lock(Store *store, DatabaseKind kind);
 /* Takes the lock and begins. Errors: IO also for ever after a failed sync; EXHAUSTED. */
 MUST_CHECK Error *transaction_begin(Store *store, DatabaseKind kind, Transaction *out);
 /* Begins under a lock that is already taken. */
@@ -31,9 +18,3 @@ MUST_CHECK Error *transaction_commit_unsynced(Transaction *transaction);
 uint64_t transaction_last(const Store *store, DatabaseKind kind);
 /* Makes that commit and all before it durable. Must not be called under the writer's lock. */
 MUST_CHECK Error *transaction_sync(Store *store, DatabaseKind kind, uint64_t commit);
-/* Copies the log into the file under a lock. gives_way: the copy stops when another thread asks for
- * the lock, and has then copied nothing. Errors: EXHAUSTED; IO; CANCELLED the copy was stopped. */
-MUST_CHECK Error *transaction_copy_log(Transaction *lock, bool gives_way, bool *out_whole);
-/* Rolls back uncommitted changes and releases the lock. */
-void transaction_end(Transaction *transaction);
-#define OWN_TRANSACTION(name) __attribute__((cleanup(transaction_end), unused)) name

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "store/jobs/job_checkpoints.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 /* number: 0 for the newest. */
 MUST_CHECK Error *job_checkpoints_find(Connection *catalog, int64_t job, int64_t number,

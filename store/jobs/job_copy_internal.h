@@ -2,7 +2,7 @@
 /* The steps of a copy, in the caller's catalog transaction. Callers: jobs_fork.c, verifications.c
  * and, for job_copy_has, store/upkeep. Threads: the catalog's writer. */
 #include "store/jobs/job_copy.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 bool job_copy_has_begun(const JobCopy *copy);
 /* Runs the first step: adds the new job's row, inputs and checkpoint.

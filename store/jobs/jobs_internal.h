@@ -7,7 +7,7 @@
 #include "store/jobs/job_events.h"
 #include "store/jobs/job_outputs.h"
 #include "store/jobs/jobs.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 /* Inserts a new row. executable: the id of the executable's row. The job and the submission give
  * the other columns. */

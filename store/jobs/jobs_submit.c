@@ -74,7 +74,7 @@ Error *jobs_read_numbers(Connection *catalog, NodeNumbers *out_numbers) {
 
 Error *jobs_take_id(Connection *catalog, int64_t *out_row, JobId *out_id) {
     NodeNumbers numbers;
-    TRY(statement_run(catalog, STATEMENT_TAKE_JOB_NUMBER));
+    TRY(query_run_alone(catalog, STATEMENT_TAKE_JOB_NUMBER));
     TRY(jobs_read_numbers(catalog, &numbers));
     *out_row = numbers.last_job;
     *out_id = (JobId){numbers.node, (uint64_t)numbers.last_job};

@@ -141,8 +141,8 @@ static Error *claim(Connection *catalog, void *context) {
         TRY(hold_jobs(catalog, JOB_STATE_SUSPENDED, &identity->jobs_held));
         TRY(hold_jobs(catalog, JOB_STATE_IN_DOUBT, &identity->jobs_held));
         /* migrations under way are the other home's */
-        TRY(statement_run(catalog, STATEMENT_FORGET_DEPARTURES));
-        TRY(statement_run(catalog, STATEMENT_FORGET_ARRIVALS));
+        TRY(query_run_alone(catalog, STATEMENT_FORGET_DEPARTURES));
+        TRY(query_run_alone(catalog, STATEMENT_FORGET_ARRIVALS));
     }
     return write_home(catalog, identity->node, request->binding);
 }

@@ -3,7 +3,7 @@
  * chunks. Threads: one at a time per content. */
 #include <stdbool.h>
 
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/jobs/stored_content.h"
 
 struct StoredContent {

@@ -1,7 +1,7 @@
 #pragma once
 /* Rows of models, for models.c and models_register.c, in the caller's transaction. */
 #include "store/models/model_reference.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 /* Finds a model's row. out_model: the row's id, set when found. */
 MUST_CHECK Error *models_find_row(

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "store/chunks/chunk_upload_internal.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/models/models.h"
 #include "store/models/models_internal.h"
 #include "store/database/row_costs.h"

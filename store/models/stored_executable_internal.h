@@ -2,7 +2,7 @@
 /* Open executables as models.c, gc and fsck see them. Threads: the catalog's writer guards the list
  * of open executables. */
 #include "store/models/stored_executable.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 struct StoredExecutable {
     Store *store;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 #include "store/models/models.h"
 #include "store/upkeep/fsck_internal.h"
 #include "store/models/stored_executable_internal.h"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "store/upkeep/fsck.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 typedef struct Fsck {
     Store *store;

@@ -157,7 +157,7 @@ static Error *give_back_pages(Store *store, StatementId how_many, int64_t *out_l
     Transaction OWN_TRANSACTION(transaction) = {0};
     TRY(transaction_begin(store, DATABASE_CHUNKS, &transaction));
     transaction.frees = true;
-    TRY(statement_run(transaction.connection, how_many));
+    TRY(query_run_alone(transaction.connection, how_many));
     TRY(count_free_pages(transaction.connection, out_left));
     return transaction_commit(&transaction);
 }

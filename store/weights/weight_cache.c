@@ -14,7 +14,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/refcount.h"
-#include "store/database/home.h"
+#include "store/home/home.h"
 #include "store/weights/weight_folder.h"
 
 static const char TEMPORARY[] = "new-";

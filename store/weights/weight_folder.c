@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "store/database/digest_set.h"
-#include "store/database/home.h"
-#include "store/database/store_internal.h"
+#include "base/digest_set.h"
+#include "store/home/home.h"
+#include "store/database/store_connections_internal.h"
 #include "store/models/stored_executable.h"
 #include "store/weights/weight_file.h"
 

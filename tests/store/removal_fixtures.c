@@ -1,7 +1,7 @@
 #include "tests/store/removal_fixtures.h"
 
 #include "store/database/row_costs.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 
 static int note_commit(void *context) {
     CommitWatch *watch = context;

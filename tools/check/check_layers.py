@@ -35,7 +35,7 @@ ROOMS = {
     "vm": "instruction objects code assembly residency execution".split(),
     "serialize": "chunk container arrays checkpoint".split(),
     "compiler": ["ir", "frontend", "passes", "passes/infer", "lower", ""],
-    "store": ["", *"database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h
+    "store": ["", *"home database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h
     "scheduler": "policy simulate executor node control/machines control/parts control control/adapters control/state control/jobs control/slices control/devices control/requests control/drive http/client http/server jobs migration http/routes service daemon".split(),
     "tools": "check generate library tuning client cli".split(),
 }

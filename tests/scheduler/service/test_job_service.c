@@ -5,7 +5,7 @@
 
 #include "scheduler/http/server/http_service.h"
 #include "scheduler/node/model_loader.h"
-#include "store/database/statement.h"
+#include "store/database/query.h"
 #include "tests/scheduler/executor_fixtures.h"
 #include "tests/scheduler/service_fixtures.h"
 #include "tests/serialize/memory_npz.h"

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "tests/scheduler/job_file_fixtures.h"
 #include "tests/scheduler/service_fixtures.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "store/database/transaction.h"
 #include "tests/store/store_fixtures.h"
 

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -6,6 +7,30 @@
 
 #include "store/database/transaction.h"
 #include "tests/store/store_fixtures.h"
+
+static void expect_default_home(const char *expected) {
+    char *home;
+    expect_ok(store_default_home(&home));
+    assert_string_equal(home, expected);
+    memory_free(home);
+}
+
+static void test_store_default_home_follows_the_environment(void **state) {
+    (void)state;
+    const char *old = getenv("HOME");
+    (void)setenv("HOME", "/home/ada", 1);
+    (void)setenv("XDG_DATA_HOME", "/data", 1);
+    (void)setenv("LAYOVER_HOME", "/lay", 1);
+    expect_default_home("/lay");
+    (void)unsetenv("LAYOVER_HOME");
+    expect_default_home("/data/layover");
+    (void)setenv("XDG_DATA_HOME", "", 1);
+    expect_default_home("/home/ada/.local/share/layover");
+    (void)unsetenv("HOME");
+    char *home;
+    expect_error(store_default_home(&home), ERROR_NOT_FOUND, "give --home DIR");
+    if (old) (void)setenv("HOME", old, 1);
+}
 
 static void test_store_open_makes_a_private_home_when_asked(void **state) {
     (void)state;
@@ -44,28 +69,6 @@ static void test_store_open_refuses_a_catalog_that_lost_its_chunks(void **state)
     assert_int_equal(unlink(fixture_path(&home, "chunks.db")), 0);
     Store *store = NULL;
     expect_error(store_open(home.path, STORE_CREATE, &store), ERROR_CORRUPT, "chunks.db: missing");
-}
-
-/* And says so when chunks.db goes between opening and writing. */
-static void test_store_opens_a_database_when_it_is_needed(void **state) {
-    (void)state;
-    TestHome OWN_HOME(home) = fixture_home_make();
-    store_close(fixture_open(&home));
-    OWN(Store, store) = fixture_open(&home);
-    TenantId tenant;
-    expect_ok(store_find_tenant(store, "default", &tenant));
-    assert_null(store->writers[DATABASE_CATALOG].connection);
-    assert_null(store->writers[DATABASE_CHUNKS].connection);
-    expect_ok(fixture_register(store, TENANT_DEFAULT, "a", 1, 3, 500, NULL, NULL));
-    assert_non_null(store->writers[DATABASE_CATALOG].connection);
-    assert_non_null(store->writers[DATABASE_CHUNKS].connection);
-    store_close(TAKE(store));
-    store = fixture_open(&home);
-    assert_int_equal(unlink(fixture_path(&home, "chunks.db")), 0);
-    Transaction OWN_TRANSACTION(transaction) = {0};
-    expect_error(transaction_begin(store, DATABASE_CHUNKS, &transaction), ERROR_CORRUPT,
-        "chunks.db: missing");
-    assert_null(store->writers[DATABASE_CHUNKS].connection);
 }
 
 /* A daemon may change its working directory; readers are opened later. */
@@ -153,10 +156,10 @@ static void test_store_find_tenant_knows_the_default_one(void **state) {
     expect_error(store_find_tenant(store, "nobody", &tenant), ERROR_NOT_FOUND, "no tenant nobody");
 }
 
-TEST_GROUP(store, cmocka_unit_test(test_store_open_makes_a_private_home_when_asked),
+TEST_GROUP(store, cmocka_unit_test(test_store_default_home_follows_the_environment),
+    cmocka_unit_test(test_store_open_makes_a_private_home_when_asked),
     cmocka_unit_test(test_store_open_refuses_a_home_in_use),
     cmocka_unit_test(test_store_open_refuses_a_catalog_that_lost_its_chunks),
-    cmocka_unit_test(test_store_opens_a_database_when_it_is_needed),
     cmocka_unit_test(test_store_of_a_relative_home_does_not_depend_on_the_folder),
     cmocka_unit_test(test_store_keeps_what_was_registered),
     cmocka_unit_test(test_store_survives_kills_at_random_moments),

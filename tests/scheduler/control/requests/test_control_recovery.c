@@ -5,7 +5,7 @@
 
 #include "store/jobs/job_events.h"
 #include "store/jobs/node_identity.h"
-#include "store/database/store_internal.h"
+#include "store/database/store_connections_internal.h"
 #include "tests/scheduler/control_fixtures.h"
 
 /* The process ends without a word; the next one goes on from the newest checkpoint. */

@@ -50,5 +50,5 @@ int test_upload_file(void) {
         cmocka_unit_test(test_upload_file_is_the_owners_alone_and_has_all_bytes),
         cmocka_unit_test(test_upload_file_says_what_failed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("upload_file", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "store/database/reserve.h"
+#include "store/home/reserve.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "store/database/home.h"
+#include "store/home/home.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,25 +12,8 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "store/database/store.h"
 
 enum { PID_TEXT_SIZE = 24, PID_WIDTH = 20 };
-
-Error *store_default_home(char **out_home) {
-    static const struct {
-        const char *variable;
-        const char *below;
-    } places[] = {
-        {"LAYOVER_HOME", ""}, {"XDG_DATA_HOME", "/layover"}, {"HOME", "/.local/share/layover"}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *value = getenv(places[i].variable);
-        if (!value || !*value) continue;
-        TextBuilder OWN_TEXT(path) = {0};
-        text_appendf(&path, "%s%s", value, places[i].below);
-        return text_builder_take(&path, out_home);
-    }
-    FAIL(NOT_FOUND, "no home: LAYOVER_HOME, XDG_DATA_HOME and HOME are not set; give --home DIR");
-}
 
 static Error *fail_errno(const char *what, const char *path) {
     int number = errno;

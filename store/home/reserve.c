@@ -1,4 +1,4 @@
-#include "store/database/reserve.h"
+#include "store/home/reserve.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "store/database/home.h"
+#include "store/home/home.h"
 
 enum { BLOCK_SIZE = 512 }; /* unit of st_blocks */
 

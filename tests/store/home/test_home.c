@@ -5,32 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/database/home.h"
+#include "store/home/home.h"
 #include "tests/store/store_fixtures.h"
-
-static void expect_default_home(const char *expected) {
-    char *home;
-    expect_ok(store_default_home(&home));
-    assert_string_equal(home, expected);
-    memory_free(home);
-}
-
-static void test_store_default_home_follows_the_environment(void **state) {
-    (void)state;
-    const char *old = getenv("HOME");
-    (void)setenv("HOME", "/home/ada", 1);
-    (void)setenv("XDG_DATA_HOME", "/data", 1);
-    (void)setenv("LAYOVER_HOME", "/lay", 1);
-    expect_default_home("/lay");
-    (void)unsetenv("LAYOVER_HOME");
-    expect_default_home("/data/layover");
-    (void)setenv("XDG_DATA_HOME", "", 1);
-    expect_default_home("/home/ada/.local/share/layover");
-    (void)unsetenv("HOME");
-    char *home;
-    expect_error(store_default_home(&home), ERROR_NOT_FOUND, "give --home DIR");
-    if (old) (void)setenv("HOME", old, 1);
-}
 
 static void test_home_create_makes_every_folder_private(void **state) {
     (void)state;
@@ -132,8 +108,7 @@ static void test_home_lock_outlives_its_file(void **state) {
     home_unlock(&second);
 }
 
-TEST_GROUP(home, cmocka_unit_test(test_store_default_home_follows_the_environment),
-    cmocka_unit_test(test_home_create_makes_every_folder_private),
+TEST_GROUP(home, cmocka_unit_test(test_home_create_makes_every_folder_private),
     cmocka_unit_test(test_home_create_refuses_a_file_in_the_way),
     cmocka_unit_test(test_home_lock_needs_a_home),
     cmocka_unit_test(test_home_lock_is_for_one_at_a_time),

@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 
 #include "store/database/connection.h"
-#include "store/database/home.h"
 #include "store/database/in_flight_internal.h"
-#include "store/database/store.h"
+#include "store/database/store_types.h"
+#include "store/home/home.h"
 
 enum { STORE_IDLE_READERS_MAX = 64 }; /* open idle readers of each database */
 
@@ -49,15 +49,3 @@ struct Store {
     struct JobCopy *job_copies; /* guarded by the catalog's writer */
     InFlightTable in_flight;
 };
-
-/* Opens the writer's connection if necessary. Called by the thread that holds the writer. */
-MUST_CHECK Error *store_open_writer(Store *store, DatabaseKind kind);
-
-/* Notes bytes that are no longer referred to; many of them make a gc worthwhile. */
-void store_note_released(Connection *writer, uint64_t bytes);
-
-/* Borrows a reading connection; OWN(Connection, reader) returns it. No statement may be running on
- * it then. */
-MUST_CHECK Error *store_borrow_reader(Store *store, DatabaseKind kind, Connection **out_reader);
-void store_return_reader(Connection *reader);
-DEFINE_OWN(Connection, store_return_reader);

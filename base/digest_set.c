@@ -1,4 +1,4 @@
-#include "store/database/digest_set.h"
+#include "base/digest_set.h"
 
 #include <assert.h>
 #include <string.h>
