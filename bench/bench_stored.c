@@ -24,6 +24,7 @@
 #include "store/database/catalog.h"
 #include "store/chunks/chunk_upload.h"
 #include "store/jobs/job_checkpoints.h"
+#include "store/jobs/jobs.h"
 #include "vm/assembly/assembly.h"
 
 enum { REPEAT = 3, TENSORS = 20, THREADS = 2, TOKENS_BETWEEN = 16, PATH_SIZE = 4096 };

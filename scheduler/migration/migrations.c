@@ -47,7 +47,7 @@ struct Migrations {
  * it. */
 static Error *hold(Connection *catalog, const Departure *departure) {
     Job job;
-    Error *error = jobs_read(catalog, departure->tenant, departure->job, &job);
+    Error *error = job_row_read(catalog, departure->tenant, departure->job, &job);
     if (error_code(error) == ERROR_CORRUPT) {
         error_free(error);
         return NULL;

@@ -6,6 +6,8 @@
 #include "store/database/alive_time.h"
 #include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 /* A row of arrivals, with the columns of the tombstone that the job's row was before. */
 typedef struct ArrivalRow {
@@ -94,10 +96,10 @@ static Error *check_absent(Connection *catalog, const Arrival *arrival) {
     Job job;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(arrival->job, name);
-    TRY(jobs_read_tenant(catalog, arrival->job, &found, &owner));
+    TRY(job_row_read_tenant(catalog, arrival->job, &found, &owner));
     if (!found) return NULL;
     if (owner != arrival->tenant) FAIL(CONFLICT, "job %s is here already", name);
-    TRY(jobs_read(catalog, owner, arrival->job, &job));
+    TRY(job_row_read(catalog, owner, arrival->job, &job));
     const JobStateInfo *info = job_state_info(job.state);
     if (info->class_ != JOB_STATE_CLASS_TOMBSTONE)
         FAIL(CONFLICT, "job %s is here already, and %s", name, info->name);
@@ -190,15 +192,15 @@ static Error *bury(Connection *catalog, const ArrivalRow *row, Job *job) {
     TRY(jobs_clear(catalog, job));
     job->state = row->before_state;
     memcpy(job->migrating, row->before_migrating, sizeof job->migrating);
-    TRY(jobs_set_epoch(catalog, job, row->before_epoch));
+    TRY(job_row_set_epoch(catalog, job, row->before_epoch));
     TRY(job_events_add(catalog, job, JOB_EVENT_STATE, job->outputs_visible, job->outputs_visible,
         "it did not come back: the attempt was given up"));
-    return jobs_write(catalog, job);
+    return job_row_write(catalog, job);
 }
 
 static Error *remove_job(Connection *catalog, const ArrivalRow *row) {
     Job job;
-    TRY(jobs_read(catalog, row->arrival.tenant, row->arrival.job, &job));
+    TRY(job_row_read(catalog, row->arrival.tenant, row->arrival.job, &job));
     if (job.state != JOB_STATE_IN_DOUBT) {
         char name[JOB_ID_TEXT_SIZE];
         job_id_print(job.id, name);

@@ -9,7 +9,7 @@
  * When a job leaves the state `in_doubt`, the same transaction ends its arrival (jobs_transition).
  * Threads: functions with a Connection run in catalog work (catalog.h), the others in any thread.
  */
-#include "store/jobs/jobs.h"
+#include "store/jobs/job_row.h"
 
 typedef enum ArrivalProgress { /* stored */
     ARRIVAL_IS_OFFERED = 0,
@@ -65,3 +65,10 @@ MUST_CHECK Error *arrivals_read_silence(
 
 MUST_CHECK Error *arrivals_find(Store *store, JobId id, bool *out_found, Arrival *out_arrival);
 MUST_CHECK Error *arrivals_list(Store *store, ArrivalList **out_list);
+
+/* Adjusts the job's arrival to the job's new state. */
+MUST_CHECK Error *arrivals_follow(Connection *catalog, const Job *job, JobState before);
+/* Called in the transaction that stores the arrived job. tombstone: the row that the job replaces;
+ * NULL: none. Errors: CONFLICT this node took no such offer. */
+MUST_CHECK Error *arrivals_note_prepared(
+    Connection *catalog, const Arrival *arrival, const Job *tombstone);

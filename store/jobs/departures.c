@@ -6,6 +6,8 @@
 #include "base/allocator.h"
 #include "store/jobs/jobs_internal.h"
 #include "store/database/store_name.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 void departure_list_release(DepartureList *list) {
     if (!list) return;
@@ -76,7 +78,7 @@ static Error *fail_state(const Job *job, const char *what) {
 Error *departures_begin(Connection *catalog, TenantId tenant, JobId id, const char *node,
     uint64_t target, Departure *out_departure) {
     Job job;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(store_name_check("node", node));
     if (job.state != JOB_STATE_QUEUED && job.state != JOB_STATE_SUSPENDED)
         return fail_state(&job, "only a queued, running or suspended job can migrate");
@@ -96,7 +98,7 @@ Error *departures_begin(Connection *catalog, TenantId tenant, JobId id, const ch
     char why[JOB_WHY_SIZE];
     (void)snprintf(why, sizeof why, "migrating to %s, attempt %lld", node, (long long)job.attempt);
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
-    TRY(jobs_write(catalog, &job));
+    TRY(job_row_write(catalog, &job));
     TRY(insert(catalog, job.row, &departure));
     *out_departure = departure;
     return NULL;
@@ -107,7 +109,7 @@ Error *departures_abort(
     Job job;
     Departure departure;
     bool found;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(find(catalog, job.row, job.epoch, &found, &departure));
     if (!found || departure.attempt != attempt) return NULL;
     if (departure.progress != DEPARTURE_UNDER_WAY)
@@ -117,14 +119,14 @@ Error *departures_abort(
     TRY(run_on(catalog, STATEMENT_GIVE_DEPARTURE_UP, &job));
     job.migrating[0] = 0;
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }
 
 Error *departures_end(Connection *catalog, TenantId tenant, JobId id, int64_t attempt) {
     Job job;
     Departure departure;
     bool found;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(find(catalog, job.row, job.epoch, &found, &departure));
     if (!found || departure.attempt != attempt || departure.progress == DEPARTURE_IS_SETTLED)
         return NULL;
@@ -138,7 +140,7 @@ Error *departures_fence(
     Job job;
     Departure departure;
     bool found;
-    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    TRY(job_row_read_unfinished(catalog, tenant, id, &job));
     TRY(store_name_check("node", node));
     TRY(find_to(catalog, job.row, job.epoch, target, &found, &departure));
     if (!found) FAIL(REFUSED, "%s was never offered the job: it cannot have it", node);
@@ -146,7 +148,7 @@ Error *departures_fence(
     departure.attempt = ++job.attempt;
     TRY(job_events_add(
         catalog, &job, JOB_EVENT_NOTE, 0, 0, "another node took it over: this one was given up"));
-    TRY(jobs_write(catalog, &job));
+    TRY(job_row_write(catalog, &job));
     TRY(run_on(catalog, STATEMENT_GIVE_DEPARTURE_UP, &job));
     return insert(catalog, job.row, &departure);
 }
@@ -196,7 +198,7 @@ Error *departures_find(
     OWN(Connection, catalog) = NULL;
     Job job;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     return find(catalog, job.row, job.epoch, out_found, out_departure);
 }
 
@@ -206,7 +208,7 @@ Error *departures_find_target(Store *store, TenantId tenant, JobId id, uint64_t 
     Departure departure;
     bool found = false;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     if (job.state == JOB_STATE_MOVED) TRY(find(catalog, job.row, job.epoch, &found, &departure));
     if (!found) return fail_state(&job, "it has not moved");
     *out_target = departure.target;
@@ -222,9 +224,9 @@ Error *departures_find_outcome(Store *store, JobId id, uint64_t target, int64_t 
     bool found;
     *out_outcome = DEPARTURE_ABORTED;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    TRY(jobs_read_tenant(catalog, id, &found, &tenant));
+    TRY(job_row_read_tenant(catalog, id, &found, &tenant));
     if (!found) return NULL;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(find_to(catalog, job.row, epoch, target, &found, &departure));
     if (!found || departure.attempt != attempt || departure.progress == DEPARTURE_IS_GIVEN_UP)
         return NULL;

@@ -10,7 +10,7 @@
  * A job has at most one attempt at a time; each attempt has the next number. When a job leaves
  * `held` or ends, the same transaction settles its departure (jobs_transition). Threads: functions
  * with a Connection run in catalog work (catalog.h), the others in any thread. */
-#include "store/jobs/jobs.h"
+#include "store/jobs/job_row.h"
 
 typedef enum DepartureProgress { /* stored */
     DEPARTURE_UNDER_WAY = 0,
@@ -76,3 +76,6 @@ typedef enum DepartureOutcome {
  * gets DEPARTURE_ABORTED. */
 MUST_CHECK Error *departures_find_outcome(Store *store, JobId id, uint64_t target, int64_t epoch,
     int64_t attempt, DepartureOutcome *out_outcome);
+
+/* Adjusts the job's departure to the job's new state. The caller writes the job back. */
+MUST_CHECK Error *departures_follow(Connection *catalog, Job *inout_job, JobState before);

@@ -6,8 +6,9 @@
 #include "base/clock.h"
 #include "store/jobs/job_checkpoints_internal.h"
 #include "store/contents/job_content_internal.h"
-#include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 void job_checkpoint_list_release(JobCheckpointList *list) {
     if (!list) return;
@@ -71,7 +72,7 @@ Error *job_checkpoints_append(Connection *catalog, Job *inout_job, const JobCont
             (long long)job->output_count);
     if (items_done < 0) FAIL(INVALID, "a checkpoint at item %lld", (long long)items_done);
     if (keep < 1) FAIL(INVALID, "%lld checkpoints to keep", (long long)keep);
-    TRY(jobs_advance(job, items_done));
+    TRY(job_row_advance(job, items_done));
     job->checkpoint_last++;
     job->checkpoint_created = clock_real().calendar_s(clock_real().self);
     JobContentMarks marks = {items_done, outputs};
@@ -87,9 +88,9 @@ Error *job_checkpoints_add(Connection *catalog, TenantId tenant, JobId job,
     const JobContent *content, int64_t items_done, int64_t outputs, int64_t keep,
     int64_t *out_number) {
     Job row;
-    TRY(jobs_read_unfinished(catalog, tenant, job, &row));
+    TRY(job_row_read_unfinished(catalog, tenant, job, &row));
     TRY(job_checkpoints_append(catalog, &row, content, items_done, outputs, keep));
-    TRY(jobs_write(catalog, &row));
+    TRY(job_row_write(catalog, &row));
     *out_number = row.checkpoint_last;
     return NULL;
 }
@@ -144,7 +145,7 @@ Error *job_checkpoints_get(
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Job row;
-    TRY(jobs_read(catalog, tenant, job, &row));
+    TRY(job_row_read(catalog, tenant, job, &row));
     return job_checkpoints_need(catalog, &row, number, out_checkpoint);
 }
 
@@ -155,7 +156,7 @@ Error *job_checkpoints_list_page(Store *store, TenantId tenant, JobId job, int64
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Job row;
-    TRY(jobs_read(catalog, tenant, job, &row));
+    TRY(job_row_read(catalog, tenant, job, &row));
     Query OWN_QUERY(query) =
         start_list(catalog, row.row, after < INT64_MAX ? after + 1 : after, INT64_MAX);
     size_t capacity = 0;

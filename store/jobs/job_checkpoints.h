@@ -4,7 +4,8 @@
  * Threads: functions with a Connection run in catalog work (catalog.h), the others in any thread.
  */
 #include "store/database/job_id.h"
-#include "store/jobs/jobs.h"
+#include "store/contents/job_content.h"
+#include "store/jobs/job_row.h"
 
 typedef struct JobCheckpoint {
     int64_t number; /* 1, 2, …; a job never gets a number twice */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "store/jobs/job_checkpoints.h"
+#include "store/jobs/job_events.h"
 #include "store/database/store_connections_internal.h"
 
 /* number: 0 for the newest. */
@@ -16,3 +17,6 @@ MUST_CHECK Error *job_checkpoints_need(
  * out_why then gives the reason; otherwise it is "". The caller writes the job back. */
 MUST_CHECK Error *job_checkpoints_drop_old(
     Connection *catalog, Job *inout_job, int64_t keep, char out_why[JOB_WHY_SIZE]);
+/* The part of job_checkpoints_add that changes a job in memory. The caller writes the job back. */
+MUST_CHECK Error *job_checkpoints_append(Connection *catalog, Job *inout_job,
+    const JobContent *content, int64_t items_done, int64_t outputs, int64_t keep);

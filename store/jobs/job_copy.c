@@ -5,6 +5,8 @@
 #include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
 #include "store/database/transaction.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 /* ---- the store's list, which the catalog's writer guards ---- */
 
@@ -123,7 +125,7 @@ Error *job_copy_begin(Connection *catalog, const Job *from, const JobCheckpoint 
 /* Checks that the source still has its outputs. NOT_FOUND if the source was removed. */
 static Error *check_source(Connection *catalog, const Job *from) {
     Job now;
-    TRY(jobs_read(catalog, from->tenant, from->id, &now));
+    TRY(job_row_read(catalog, from->tenant, from->id, &now));
     const bool is_here = job_state_info(now.state)->class_ != JOB_STATE_CLASS_TOMBSTONE;
     if (is_here && now.epoch == from->epoch) return NULL;
     char name[JOB_ID_TEXT_SIZE];
@@ -169,7 +171,7 @@ Error *job_copy_finish(Connection *catalog, const char *why, JobCopy *inout_copy
     Job *job = &inout_copy->job;
     if (inout_copy->store) TRY(show(catalog, inout_copy));
     TRY(job_events_add(catalog, job, JOB_EVENT_STATE, 0, job->outputs_visible, why));
-    TRY(jobs_write(catalog, job));
+    TRY(job_row_write(catalog, job));
     inout_copy->id = job->id;
     inout_copy->done = true;
     return NULL;

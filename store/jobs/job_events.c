@@ -1,4 +1,4 @@
-#include "store/jobs/job_events.h"
+#include "store/jobs/job_events_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -6,7 +6,6 @@
 
 #include "base/allocator.h"
 #include "base/clock.h"
-#include "store/jobs/jobs_internal.h"
 #include "store/database/row_costs.h"
 #include "store/accounts/tenants_internal.h"
 
@@ -153,7 +152,7 @@ Error *job_events_list(
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Job row;
-    TRY(jobs_read(catalog, tenant, job, &row));
+    TRY(job_row_read(catalog, tenant, job, &row));
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_EVENTS);
     query_bind_i64(&query, 1, row.row);
     query_bind_i64(&query, 2, since);

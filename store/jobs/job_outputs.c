@@ -5,8 +5,10 @@
 #include "base/allocator.h"
 #include "store/jobs/job_checkpoints_internal.h"
 #include "store/contents/job_content_internal.h"
-#include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_outputs_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 void job_output_list_release(JobOutputList *list) {
     if (!list) return;
@@ -76,10 +78,10 @@ Error *job_outputs_add(Connection *catalog, TenantId tenant, JobId job, int64_t 
     const JobContent *contents, size_t count, int64_t items_done, JobOutputsResult *out_result) {
     Job row;
     JobOutputsResult result = {0};
-    TRY(jobs_read_unfinished(catalog, tenant, job, &row));
-    TRY(jobs_advance(&row, items_done));
+    TRY(job_row_read_unfinished(catalog, tenant, job, &row));
+    TRY(job_row_advance(&row, items_done));
     TRY(job_outputs_append(catalog, &row, first, contents, count, &result));
-    TRY(jobs_write(catalog, &row));
+    TRY(job_row_write(catalog, &row));
     if (out_result) *out_result = result;
     return NULL;
 }
@@ -90,7 +92,7 @@ Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job, bool 
     bool found;
     uint64_t bytes, raw;
     JobCheckpoint checkpoint = {0};
-    TRY(jobs_read_unfinished(catalog, tenant, job, &row));
+    TRY(job_row_read_unfinished(catalog, tenant, job, &row));
     *out_done = row.release == JOB_RELEASE_LOG; /* all that is stored is seen */
     if (*out_done) return NULL;
     TRY(job_checkpoints_find(catalog, row.row, 0, &found, &checkpoint));
@@ -105,7 +107,7 @@ Error *job_outputs_rewind(Connection *catalog, TenantId tenant, JobId job, bool 
     TRY(tenants_discharge(catalog, tenant, bytes));
     TRY(tenants_discharge_outputs(catalog, tenant, raw));
     *out_done = begin == row.outputs_visible;
-    return jobs_write(catalog, &row);
+    return job_row_write(catalog, &row);
 }
 
 static Error *read_output(const Query *query, JobOutput *out) {
@@ -122,7 +124,7 @@ Error *job_outputs_list(
     OWN(Connection, catalog) = NULL;
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
     Job row;
-    TRY(jobs_read(catalog, tenant, job, &row));
+    TRY(job_row_read(catalog, tenant, job, &row));
     Query OWN_QUERY(query) = query_start(catalog, STATEMENT_LIST_CONTENTS);
     query_bind_i64(&query, 1, row.row);
     query_bind_i64(&query, 2, JOB_CONTENT_OUTPUT);

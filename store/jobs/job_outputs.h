@@ -3,7 +3,8 @@
  * number stays. Callers: scheduler/control adds outputs, scheduler/service lists them. Threads:
  * functions with a Connection run in catalog work (catalog.h), the others in any thread. */
 #include "store/database/job_id.h"
-#include "store/jobs/jobs.h"
+#include "store/contents/job_content.h"
+#include "store/jobs/job_row.h"
 
 enum {
     JOB_OUTPUTS_LISTED_MAX = 10000, /* upper bound on the outputs of one call */

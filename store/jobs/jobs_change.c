@@ -5,26 +5,12 @@
 #include "base/clock.h"
 #include "store/jobs/jobs.h"
 #include "store/jobs/jobs_internal.h"
-
-Error *jobs_write(Connection *catalog, const Job *job) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_WRITE_JOB);
-    query_bind_i64(&query, 1, job->row);
-    query_bind_i64(&query, 2, job->state);
-    query_bind_i64(&query, 3, job->items_done);
-    query_bind_i64(&query, 4, job->output_count);
-    query_bind_i64(&query, 5, job->outputs_visible);
-    query_bind_i64(&query, 6, job->checkpoint_last);
-    query_bind_i64(&query, 7, job->event_count);
-    query_bind_i64(&query, 8, (int64_t)job->bytes_stored);
-    query_bind_optional_f64(&query, 9, job->started);
-    query_bind_optional_f64(&query, 10, job->finished);
-    query_bind_optional_f64(&query, 11, job->checkpoint_created);
-    query_bind_f64(&query, 12, job->device_seconds);
-    query_bind_i64(&query, 13, job->attempt);
-    if (job->migrating[0]) query_bind_text(&query, 14, job->migrating);
-    query_bind_text(&query, 15, job->device);
-    return query_run(&query);
-}
+#include "store/jobs/arrivals.h"
+#include "store/jobs/departures.h"
+#include "store/jobs/job_checkpoints_internal.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_outputs_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 static Error *fail_transition(const Job *job, JobState state) {
     char name[JOB_ID_TEXT_SIZE];
@@ -52,21 +38,13 @@ Error *jobs_enter_state(Connection *catalog, Job *inout_job, JobState state, con
 Error *jobs_transition(
     Connection *catalog, TenantId tenant, JobId id, JobState state, const char *why) {
     Job job;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(jobs_enter_state(catalog, &job, state, why));
-    return jobs_write(catalog, &job);
-}
-
-Error *jobs_advance(Job *inout_job, int64_t items_done) {
-    if (inout_job->items_total >= 0 && items_done > inout_job->items_total)
-        FAIL(INVALID, "%lld items done, the job has %lld", (long long)items_done,
-            (long long)inout_job->items_total);
-    if (items_done > inout_job->items_done) inout_job->items_done = items_done;
-    return NULL;
+    return job_row_write(catalog, &job);
 }
 
 static Error *set_progress(Job *job, const JobProgress *progress) {
-    TRY(jobs_advance(job, progress->items_done));
+    TRY(job_row_advance(job, progress->items_done));
     if (!isnan(progress->device_seconds)) job->device_seconds = progress->device_seconds;
     if (!isnan(progress->started)) job->started = progress->started;
     if (progress->device) {
@@ -81,9 +59,9 @@ static Error *set_progress(Job *job, const JobProgress *progress) {
 Error *jobs_set_progress(
     Connection *catalog, TenantId tenant, JobId id, const JobProgress *progress) {
     Job job;
-    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    TRY(job_row_read_unfinished(catalog, tenant, id, &job));
     TRY(set_progress(&job, progress));
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }
 
 /* Refuses writes of a node that no longer owns the job. */
@@ -95,18 +73,10 @@ static Error *check_epoch(const Job *job, int64_t epoch) {
         (long long)job->epoch, (long long)epoch);
 }
 
-Error *jobs_set_epoch(Connection *catalog, Job *inout_job, int64_t epoch) {
-    Query OWN_QUERY(query) = query_start(catalog, STATEMENT_SET_JOB_EPOCH);
-    query_bind_i64(&query, 1, inout_job->row);
-    query_bind_i64(&query, 2, epoch);
-    inout_job->epoch = epoch;
-    return query_run(&query);
-}
-
 Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChanges *changes) {
     Job job;
     JobOutputsResult result = {0};
-    TRY(jobs_read_unfinished(catalog, tenant, id, &job));
+    TRY(job_row_read_unfinished(catalog, tenant, id, &job));
     TRY(check_epoch(&job, changes->epoch));
     if (changes->output_count > 0)
         TRY(job_outputs_append(catalog, &job, changes->first_output, changes->outputs,
@@ -119,21 +89,21 @@ Error *jobs_apply(Connection *catalog, TenantId tenant, JobId id, const JobChang
         TRY(job_events_add(catalog, &job, telling->kind, 0, 0, telling->why));
     if (changes->state != JOB_STATE_NONE)
         TRY(jobs_enter_state(catalog, &job, changes->state, changes->why));
-    if (changes->new_epoch) TRY(jobs_set_epoch(catalog, &job, changes->new_epoch));
-    return jobs_write(catalog, &job);
+    if (changes->new_epoch) TRY(job_row_set_epoch(catalog, &job, changes->new_epoch));
+    return job_row_write(catalog, &job);
 }
 
 Error *jobs_set_device_seconds(
     Connection *catalog, TenantId tenant, JobId id, double device_seconds) {
     Job job;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     if (device_seconds > job.device_seconds) job.device_seconds = device_seconds;
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }
 
 Error *jobs_add_note(Connection *catalog, TenantId tenant, JobId id, const char *why) {
     Job job;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }

@@ -4,6 +4,7 @@
 
 #include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 Error *jobs_list_places(Store *store, JobState state, int64_t after,
     JobPlace out_places[JOB_PLACES_MAX], size_t *out_count) {
@@ -30,7 +31,7 @@ static Error *read_at(Connection *catalog, int64_t row, Job *out_job) {
     bool found;
     TRY(query_next(&query, &found));
     if (!found) FAIL(NOT_FOUND, "no job in row %lld", (long long)row);
-    return jobs_read_row(&query, out_job);
+    return job_row_read_columns(&query, out_job);
 }
 
 Error *jobs_get_at(Store *store, int64_t row, Job *out_job) {
@@ -64,7 +65,7 @@ Error *jobs_hold(Connection *catalog, int64_t row, const char *why) {
     TRY(read_at(catalog, row, &job));
     if (job.state == JOB_STATE_HELD) return NULL;
     TRY(jobs_enter_state(catalog, &job, JOB_STATE_HELD, why));
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }
 
 static Error *find_row(Connection *catalog, TenantId tenant, JobId id, int64_t *out_row) {

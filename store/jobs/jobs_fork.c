@@ -7,6 +7,7 @@
 #include "store/jobs/job_copy_internal.h"
 #include "store/jobs/jobs.h"
 #include "store/jobs/jobs_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 Error *jobs_find_origin(Connection *catalog, const Job *job, int64_t number, const char *verb,
     JobCheckpoint *out_checkpoint) {
@@ -47,9 +48,9 @@ static Error *begin(
     Job from, job;
     JobCheckpoint found;
     ByteWriter OWN_BYTES(policy) = {0};
-    TRY(jobs_read(catalog, tenant, id, &from));
+    TRY(job_row_read(catalog, tenant, id, &from));
     TRY(jobs_find_origin(catalog, &from, checkpoint, "forked", &found));
-    TRY(jobs_read_policy(catalog, &from, &policy));
+    TRY(job_row_read_policy(catalog, &from, &policy));
     TRY(jobs_make_fork(catalog, &from, &found, &job));
     JobSubmission submission = {.policy = policy.data, .policy_size = policy.size};
     return job_copy_begin(catalog, &from, &found, &job, &submission, copy);

@@ -7,6 +7,8 @@
 #include "store/jobs/jobs_internal.h"
 #include "store/jobs/stored_content_internal.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 /* Copies the checkpoint's row under a new number. gc keeps the chunks: the first row refers to them
  * in the same transaction. */
@@ -45,7 +47,7 @@ Error *jobs_go_back(
     Connection *catalog, TenantId tenant, JobId id, int64_t checkpoint, int64_t keep) {
     Job job;
     JobCheckpoint found;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     TRY(job_checkpoints_need(catalog, &job, checkpoint, &found));
     if (job.state != JOB_STATE_SUSPENDED)
         FAIL(CONFLICT, "cannot resume a job that is %s", job_state_info(job.state)->name);
@@ -57,5 +59,5 @@ Error *jobs_go_back(
     (void)snprintf(why, sizeof why, "goes on from checkpoint %lld, now %lld",
         (long long)found.number, (long long)job.checkpoint_last);
     TRY(job_events_add(catalog, &job, JOB_EVENT_NOTE, 0, 0, why));
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }

@@ -4,6 +4,7 @@
 #include "store/jobs/jobs_internal.h"
 #include "store/database/removal_steps.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 /* Deletes a job with all rows that refer to it: small ones at once, the rest in steps. */
 static Error *delete_job(Connection *catalog, const Job *job, uint64_t *inout_rows) {
@@ -18,7 +19,7 @@ Error *jobs_delete(Connection *catalog, const Job *job) {
 
 Error *jobs_remove(Connection *catalog, TenantId tenant, JobId id) {
     Job job;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     const JobStateInfo *info = job_state_info(job.state);
     if (info->class_ != JOB_STATE_CLASS_FINISHED) {
         char name[JOB_ID_TEXT_SIZE];
@@ -43,7 +44,7 @@ Error *jobs_clear(Connection *catalog, Job *inout_job) {
 
 Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
     Job job;
-    TRY(jobs_read(catalog, tenant, id, &job));
+    TRY(job_row_read(catalog, tenant, id, &job));
     const JobStateInfo *info = job_state_info(job.state);
     if (info->class_ != JOB_STATE_CLASS_TOMBSTONE) {
         char name[JOB_ID_TEXT_SIZE];
@@ -51,7 +52,7 @@ Error *jobs_drop_contents(Connection *catalog, TenantId tenant, JobId id) {
         FAIL(CONFLICT, "job %s is %s; its data is still needed here", name, info->name);
     }
     TRY(jobs_clear(catalog, &job));
-    return jobs_write(catalog, &job);
+    return job_row_write(catalog, &job);
 }
 
 enum { EXPIRED_AT_ONCE = 16 };
@@ -67,7 +68,7 @@ static Error *list_expired(Connection *catalog, TenantId tenant, double last_sta
         bool row;
         TRY(query_next(&query, &row));
         if (!row) return NULL;
-        Error *error = jobs_read_row(&query, &out_jobs[*out_count]);
+        Error *error = job_row_read_columns(&query, &out_jobs[*out_count]);
         if (error && error_code(error) != ERROR_CORRUPT) return error;
         *out_count += error == NULL;
         error_free(error); /* fsck names the row */

@@ -9,6 +9,9 @@
 #include "store/jobs/jobs_internal.h"
 #include "store/database/row_costs.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/arrivals.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 static Error *check_restore(const JobRestore *restore) {
     const JobSubmission *job = &restore->job;
@@ -70,10 +73,10 @@ static Error *check_take_over(Connection *catalog, TenantId tenant, const JobRes
     bool is_taken;
     char name[JOB_ID_TEXT_SIZE];
     job_id_print(restore->id, name);
-    TRY(jobs_read_tenant(catalog, restore->id, &is_taken, &owner));
+    TRY(job_row_read_tenant(catalog, restore->id, &is_taken, &owner));
     *out_keeps_id = *out_tombstone = is_taken && owner == tenant;
     if (!*out_tombstone) return check_unknown(catalog, tenant, restore, is_taken, out_keeps_id);
-    TRY(jobs_read(catalog, tenant, restore->id, out));
+    TRY(job_row_read(catalog, tenant, restore->id, out));
     const JobStateInfo *info = job_state_info(out->state);
     if (info->class_ != JOB_STATE_CLASS_TOMBSTONE)
         FAIL(CONFLICT, "job %s is here already, and %s; a file gives its job once", name,
@@ -180,7 +183,7 @@ Error *jobs_restore(
     else
         (void)snprintf(why, sizeof why, "restored from a file with a copy of job %s", name);
     TRY(job_events_add(catalog, &job, JOB_EVENT_STATE, 0, job.outputs_visible, why));
-    TRY(jobs_write(catalog, &job));
+    TRY(job_row_write(catalog, &job));
     *out_id = job.id;
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include "store/jobs/jobs_internal.h"
 #include "store/database/row_costs.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_events_internal.h"
 
 static Error *check_submission(const JobSubmission *submission) {
     size_t key_size = submission->key ? strlen(submission->key) : 1;

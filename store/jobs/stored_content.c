@@ -64,7 +64,7 @@ static Error *read_content(Connection *catalog, TenantId tenant, JobId job, JobC
     int64_t sequence, StoredContent *content) {
     Job row;
     bool found = false;
-    TRY(jobs_read(catalog, tenant, job, &row));
+    TRY(job_row_read(catalog, tenant, job, &row));
     if (kind != JOB_CONTENT_OUTPUT || sequence < row.outputs_visible)
         TRY(stored_content_read(catalog, row.row, kind, sequence, content, &found));
     return found ? NULL : fail_no_content(job, kind, sequence);

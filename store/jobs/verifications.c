@@ -8,6 +8,8 @@
 #include "store/jobs/job_copy_internal.h"
 #include "store/jobs/jobs_internal.h"
 #include "store/accounts/tenants_internal.h"
+#include "store/jobs/job_events_internal.h"
+#include "store/jobs/job_row_internal.h"
 
 enum { LAST_EVENTS = 8 /* among which a job's end is */ };
 
@@ -56,7 +58,7 @@ static Error *begin_copy(
     Connection *catalog, TenantId tenant, const VerificationRequest *request, JobCopy *copy) {
     Job job, replay;
     JobCheckpoint checkpoint;
-    TRY(jobs_read(catalog, tenant, request->job, &job));
+    TRY(job_row_read(catalog, tenant, request->job, &job));
     TRY(find_checkpoint(catalog, &job, request->checkpoint, &checkpoint));
     TRY(check_outputs(&job, &checkpoint));
     TRY(jobs_make_fork(catalog, &job, &checkpoint, &replay));
@@ -188,9 +190,9 @@ Error *verifications_get(
     OWN(Connection, catalog) = NULL;
     Verification it = {0};
     TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
-    TRY(jobs_read(catalog, tenant, replay, &it.replay));
+    TRY(job_row_read(catalog, tenant, replay, &it.replay));
     TRY(read_row(catalog, &it));
-    if (it.has_job) TRY(jobs_read(catalog, tenant, it.job.id, &it.job));
+    if (it.has_job) TRY(job_row_read(catalog, tenant, it.job.id, &it.job));
     TRY(judge_all(catalog, &it));
     *out_verification = it;
     return NULL;
@@ -216,7 +218,7 @@ static Error *record(Connection *catalog, Job *job, const Verification *judged) 
         (void)snprintf(why, sizeof why, "not verified from checkpoint %" PRId64 ": %.400s",
             judged->checkpoint, judged->why);
     TRY(job_events_add(catalog, job, kind, 0, 0, why));
-    return jobs_write(catalog, job);
+    return job_row_write(catalog, job);
 }
 
 /* A replay that moved to another node keeps its tombstone. */
@@ -230,12 +232,12 @@ static Error *remove_replay(Connection *catalog, const Job *replay) {
 
 Error *verifications_end(Connection *catalog, TenantId tenant, const Verification *judged) {
     Verification now = {0};
-    TRY(jobs_read(catalog, tenant, judged->replay.id, &now.replay));
+    TRY(job_row_read(catalog, tenant, judged->replay.id, &now.replay));
     TRY(read_row(catalog, &now)); /* fails if another thread has ended the verification */
     if (job_state_is_unfinished(now.replay.state) || judged->state == VERIFICATION_RUNNING)
         FAIL(CONFLICT, "a verification whose replay is %s", job_state_info(now.replay.state)->name);
     if (now.has_job) {
-        TRY(jobs_read(catalog, tenant, now.job.id, &now.job));
+        TRY(job_row_read(catalog, tenant, now.job.id, &now.job));
         TRY(record(catalog, &now.job, judged));
     }
     return remove_replay(catalog, &now.replay);

@@ -51,7 +51,7 @@ static Error *submit_more(Connection *catalog, void *context) {
     Step *step = context;
     Job first;
     JobId id;
-    TRY(jobs_read(catalog, TENANT_DEFAULT, step->job, &first));
+    TRY(job_row_read(catalog, TENANT_DEFAULT, step->job, &first));
     JobSubmission submission = fixture_submission(&first.executable, &step->content);
     submission.key = "key";
     return jobs_submit(catalog, TENANT_DEFAULT, &submission, &id, NULL);
