@@ -65,8 +65,7 @@ Error *onnx_attribute_graph(const OnnxNode *node, const char *name, const Onnx__
     return NULL;
 }
 
-/* The kind letter of "name:kind" in an operator's declaration, or 0 if the name is not declared. */
-static char declared_kind(const char *declaration, const char *name) {
+char onnx_attribute_kind(const char *declaration, const char *name) {
     size_t length = strlen(name);
     for (const char *at = declaration; *at;) {
         if (strncmp(at, name, length) == 0 && at[length] == ':') return at[length + 1];
@@ -187,10 +186,8 @@ static bool is_skipped(const char *const *skipped, const char *name) {
     return false;
 }
 
-Error *onnx_attribute_convert(
-    const OnnxNode *node, const char *operator_name, const char *const *skipped, Attributes **out) {
-    const OperatorInfo *info = operator_find(operator_name);
-    if (!info) FAIL(UNSUPPORTED, "operator %s", operator_name);
+Error *onnx_attribute_convert_declared(
+    const OnnxNode *node, const char *declaration, const char *const *skipped, Attributes **out) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     for (size_t i = 0; i < node->proto->n_attribute; i++) {
@@ -198,12 +195,19 @@ Error *onnx_attribute_convert(
         if (!name || !name[0]) FAIL(INVALID, "an attribute without a name");
         const Onnx__AttributeProto *from = follow(node->proto->attribute[i], node->scope);
         if (!from || is_skipped(skipped, name)) continue;
-        char kind = declared_kind(info->attributes, name);
+        char kind = onnx_attribute_kind(declaration, name);
         if (!kind) FAIL(UNSUPPORTED, "attribute %s", name);
         TRY(set_one(node, attributes, from, name, kind));
     }
     *out = TAKE(attributes);
     return NULL;
+}
+
+Error *onnx_attribute_convert(
+    const OnnxNode *node, const char *operator_name, const char *const *skipped, Attributes **out) {
+    const OperatorInfo *info = operator_find(operator_name);
+    if (!info) FAIL(UNSUPPORTED, "operator %s", operator_name);
+    return onnx_attribute_convert_declared(node, info->attributes, skipped, out);
 }
 
 Error *onnx_attribute_check(const OnnxNode *node, const char *const *known) {

@@ -105,6 +105,11 @@ MUST_CHECK Error *onnx_attribute_check(const OnnxNode *node, const char *const *
  * Errors: UNSUPPORTED an attribute that the operator does not declare. */
 MUST_CHECK Error *onnx_attribute_convert(
     const OnnxNode *node, const char *operator_name, const char *const *skipped, Attributes **out);
+/* The same for a declaration string (attributes.h). */
+MUST_CHECK Error *onnx_attribute_convert_declared(
+    const OnnxNode *node, const char *declaration, const char *const *skipped, Attributes **out);
+/* The letter of an attribute's kind in a declaration string, or 0 if it does not have the name. */
+char onnx_attribute_kind(const char *declaration, const char *name);
 
 /* onnx_constant.c */
 MUST_CHECK Error *onnx_constant_ints(

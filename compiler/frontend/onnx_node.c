@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "compiler/frontend/onnx_composition.h"
 #include "compiler/frontend/onnx_internal.h"
 #include "kernels/operator/plan.h"
 
@@ -64,16 +65,19 @@ static bool is_own(OperatorId id) {
     return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES;
 }
 
-/* NULL where there is none. */
-static Error *find_handler(const OnnxNode *node, OnnxHandler **out) {
+/* Finds the handler or the composition of a node; NULL where there is none. */
+static Error *find_conversion(
+    const OnnxNode *node, OnnxHandler **out_handler, const Composition **out_composition) {
     TextBuilder OWN_TEXT(name) = {0};
-    *out = NULL;
+    *out_handler = NULL;
     if (!onnx_is_default_domain(node->proto->domain))
         text_appendf(&name, "%s.", node->proto->domain);
     text_append(&name, node->proto->op_type);
     TRY(text_builder_check(&name));
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
-        if (strcmp(handlers[i].op_type, text_builder_get(&name)) == 0) *out = handlers[i].handler;
+        if (strcmp(handlers[i].op_type, text_builder_get(&name)) == 0)
+            *out_handler = handlers[i].handler;
+    *out_composition = composition_find(text_builder_get(&name));
     return NULL;
 }
 
@@ -82,8 +86,10 @@ static Error *dispatch(const OnnxNode *node) {
     TRY(onnx_function_find(node->import->functions, node->proto, &function));
     if (function) return onnx_function_expand(node, function);
     OnnxHandler *handler;
-    TRY(find_handler(node, &handler));
+    const Composition *composition;
+    TRY(find_conversion(node, &handler, &composition));
     if (handler) return handler(node);
+    if (composition) return composition_emit(node, composition);
     if (!onnx_is_default_domain(node->proto->domain))
         FAIL(UNSUPPORTED, "operators of domain %s", node->proto->domain);
     const OperatorInfo *info = operator_find(node->proto->op_type);
