@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "compiler/frontend/onnx_folder.h"
+#include "compiler/frontend/base/onnx_folder.h"
 #include "compiler/ir/ir.h"
 #include "compiler/passes/precision.h"
 #include "vm/code/executable.h"

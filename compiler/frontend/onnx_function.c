@@ -1,7 +1,7 @@
 /* Local functions of a model: found by their key, expanded at their calls. */
 #include "base/allocator.h"
-#include "compiler/frontend/onnx_internal.h"
-#include "compiler/frontend/onnx_wire.h"
+#include "compiler/frontend/base/onnx_internal.h"
+#include "compiler/frontend/base/onnx_wire.h"
 #include "kernels/tensor/string_tensor.h"
 
 /* The schema of this reader is older than FunctionProto.attribute_proto and than overloads. Both

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "compiler/frontend/onnx_internal.h"
-#include "compiler/frontend/onnx_sparse.h"
-#include "compiler/frontend/onnx_tensor.h"
+#include "compiler/frontend/base/onnx_internal.h"
+#include "compiler/frontend/base/onnx_sparse.h"
+#include "compiler/frontend/base/onnx_tensor.h"
 
 Error *onnx_graph_nodes(
     OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count) {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "compiler/frontend/onnx_internal.h"
-#include "compiler/frontend/onnx_sparse.h"
-#include "compiler/frontend/onnx_wire.h"
+#include "compiler/frontend/base/onnx_internal.h"
+#include "compiler/frontend/base/onnx_sparse.h"
+#include "compiler/frontend/base/onnx_wire.h"
 #include "kernels/device/device.h"
 
 Error *onnx_import_opset(Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out) {

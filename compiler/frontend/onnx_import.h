@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "compiler/frontend/onnx_folder.h"
-#include "compiler/frontend/onnx_names.h"
+#include "compiler/frontend/base/onnx_folder.h"
+#include "compiler/frontend/base/onnx_names.h"
 #include "compiler/ir/ir.h"
 
 enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28, ONNX_IR_MIN = 3, ONNX_IR_MAX = 14 };

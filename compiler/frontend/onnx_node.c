@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "compiler/frontend/onnx_composition.h"
-#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/nodes/onnx_composition.h"
+#include "compiler/frontend/base/onnx_internal.h"
 #include "kernels/operator/plan.h"
 
 typedef struct HandlerRow {
@@ -11,7 +11,7 @@ typedef struct HandlerRow {
 
 static const HandlerRow handlers[] = {
 #define ONNX_NODE(op_type, handler) {op_type, handler},
-#include "compiler/frontend/onnx_nodes.def"
+#include "compiler/frontend/base/onnx_nodes.def"
 #undef ONNX_NODE
 };
 

@@ -1,8 +1,8 @@
 /* The order in which a graph's nodes are converted: the file's order, except that each node stands
  * behind the makers of its inputs. Files should be sorted, but some are not. */
 #include "base/allocator.h"
-#include "compiler/frontend/onnx_internal.h"
-#include "compiler/frontend/onnx_sparse.h"
+#include "compiler/frontend/base/onnx_internal.h"
+#include "compiler/frontend/base/onnx_sparse.h"
 
 enum { CYCLE_NAMES_MAX = 8 };
 

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "compiler/compile.h"
 #include "compiler/frontend/onnx_import.h"
-#include "compiler/frontend/onnx_tensor.h"
+#include "compiler/frontend/base/onnx_tensor.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/dtype_bits.h"
 #include "vm/objects/adt.h"

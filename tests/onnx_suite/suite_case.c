@@ -7,7 +7,7 @@
 
 #include "base/allocator.h"
 #include "base/file.h"
-#include "compiler/frontend/onnx_tensor.h"
+#include "compiler/frontend/base/onnx_tensor.h"
 #include "onnx.pb-c.h"
 #include "vm/objects/list.h"
 

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/base/onnx_internal.h"
 #include "tests/compiler/onnx_run.h"
 
 static OnnxModel *one_node(const char *op_type, const char *domain, OnnxNodeProto **out_node) {

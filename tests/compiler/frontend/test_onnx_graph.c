@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "compiler/frontend/onnx_internal.h"
+#include "compiler/frontend/base/onnx_internal.h"
 #include "tests/compiler/onnx_run.h"
 
 static OnnxModel *neg_model(const char *input_type, const char *output_type) {

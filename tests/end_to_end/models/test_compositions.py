@@ -9,7 +9,7 @@ import pytest
 from harness import REFUSED, ROOT, SUSPENDED, load, same_bits, write_npz, write_unchecked
 from onnx import TensorProto, helper
 
-TABLE = os.path.join(ROOT, "compiler", "frontend", "onnx_compositions.def")
+TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions.def")
 SEED = np.random.default_rng(7)
 
 

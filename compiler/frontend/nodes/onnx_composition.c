@@ -1,0 +1,307 @@
+#include "compiler/frontend/nodes/onnx_composition_internal.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+static const Composition compositions[] = {
+#define ONNX_COMPOSITION(op_type, inputs, attributes, outputs, text)                               \
+    {op_type, inputs, attributes, outputs, text},
+#include "compiler/frontend/nodes/onnx_compositions.def"
+#undef ONNX_COMPOSITION
+};
+
+const Composition *composition_find(const char *op_type) {
+    for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++)
+        if (strcmp(compositions[i].op_type, op_type) == 0) return &compositions[i];
+    return NULL;
+}
+
+/* ---- the place in the text ---- */
+
+Error *composer_fail(const Composer *composer, const char *wanted) {
+    FAIL(INTERNAL, "composition %s: %s is wanted at \"%.32s\"", composer->composition->op_type,
+        wanted, composer->at);
+}
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+void composer_skip_space(Composer *composer) {
+    while (isspace((unsigned char)*composer->at)) composer->at++;
+}
+
+bool composer_take(Composer *composer, const char *sign) {
+    const size_t length = strlen(sign);
+    composer_skip_space(composer);
+    if (strncmp(composer->at, sign, length) != 0) return false;
+    if (is_word(sign[0]) && is_word(composer->at[length])) return false;
+    composer->at += length;
+    return true;
+}
+
+bool composer_take_name(Composer *composer, char name[COMPOSITION_NAME_SIZE]) {
+    size_t length = 0;
+    composer_skip_space(composer);
+    while (is_word(composer->at[length])) length++;
+    if (length == 0 || length >= COMPOSITION_NAME_SIZE || isdigit((unsigned char)composer->at[0]))
+        return false;
+    memcpy(name, composer->at, length);
+    name[length] = '\0';
+    composer->at += length;
+    return true;
+}
+
+/* ---- names ---- */
+
+static ComposedName *find_name(Composer *composer, const char *name) {
+    for (uint32_t i = 0; i < composer->count; i++)
+        if (strcmp(composer->names[i].name, name) == 0) return &composer->names[i];
+    return NULL;
+}
+
+static Error *set_name(Composer *composer, const char *name, ComposedValue value) {
+    ComposedName *known = find_name(composer, name);
+    if (!known) {
+        if (composer->count == COMPOSITION_NAMES_MAX) return composer_fail(composer, "fewer names");
+        known = &composer->names[composer->count++];
+        (void)snprintf(known->name, sizeof known->name, "%s", name);
+    }
+    known->value = value;
+    return NULL;
+}
+
+/* An optional attribute that the node does not have is an absent value. */
+Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out) {
+    const ComposedName *known = find_name(composer, name);
+    *out = (ComposedValue){0};
+    if (known) *out = known->value;
+    if (known || strcmp(name, "_") == 0) return NULL;
+    const char kind = onnx_attribute_kind(composer->composition->attributes, name);
+    if (!kind) FAIL(INTERNAL, "composition %s: no name %s", composer->composition->op_type, name);
+    if (!attributes_has(composer->attributes, name)) return NULL;
+    switch (kind) {
+    case 'i':
+        *out = (ComposedValue){
+            .kind = COMPOSED_INT, .int_value = attributes_int(composer->attributes, name)};
+        return NULL;
+    case 'f':
+        *out = (ComposedValue){
+            .kind = COMPOSED_FLOAT, .float_value = attributes_float(composer->attributes, name)};
+        return NULL;
+    case 's':
+        *out = (ComposedValue){
+            .kind = COMPOSED_TEXT, .text = attributes_text(composer->attributes, name)};
+        return NULL;
+    case 'I': {
+        uint32_t count;
+        const int64_t *values = attributes_ints(composer->attributes, name, &count);
+        return onnx_constant_ints(composer->node, values, count, &out->variable);
+    }
+    default: /* another list: there */
+        *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = 1};
+        return NULL;
+    }
+}
+
+/* ---- conditions ---- */
+
+static bool is_true(const ComposedValue *value) {
+    switch (value->kind) {
+    case COMPOSED_VARIABLE:
+        return value->variable != NULL;
+    case COMPOSED_INT:
+        return value->int_value != 0;
+    case COMPOSED_FLOAT:
+        return value->float_value != 0;
+    case COMPOSED_TEXT:
+        return value->text[0] != '\0';
+    }
+    return false;
+}
+
+static double number_of(const ComposedValue *value) {
+    return value->kind == COMPOSED_FLOAT ? value->float_value : (double)value->int_value;
+}
+
+/* Compares with the number or the quoted text that comes next. */
+static Error *read_comparison(Composer *composer, const ComposedValue *value, bool *out) {
+    ComposedValue number;
+    if (composer_take_number(composer, &number)) {
+        *out = (value->kind == COMPOSED_INT || value->kind == COMPOSED_FLOAT) &&
+               number_of(value) == number_of(&number);
+        return NULL;
+    }
+    if (!composer_take(composer, "\"")) return composer_fail(composer, "a number or a text");
+    const size_t length = strcspn(composer->at, "\"");
+    *out = value->kind == COMPOSED_TEXT && strlen(value->text) == length &&
+           memcmp(value->text, composer->at, length) == 0;
+    composer->at += length;
+    return composer_take(composer, "\"") ? NULL : composer_fail(composer, "\"");
+}
+
+static bool is_wanted(const OnnxNode *node, uint32_t output) {
+    return output < node->output_count && node->proto->output[output][0];
+}
+
+/* The place of a name in a list "x bias? scale", or UINT32_MAX. */
+static uint32_t place_of(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (uint32_t i = 0; *list; i++) {
+        const size_t word = strcspn(list, " ");
+        if (word == length && memcmp(list, name, length) == 0) return i;
+        list += word;
+        while (*list == ' ') list++;
+    }
+    return UINT32_MAX;
+}
+
+static Error *read_term(Composer *composer, bool *out) {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue value;
+    const bool negated = composer_take(composer, "not"), wants = composer_take(composer, "wants");
+    if (!composer_take_name(composer, name)) return composer_fail(composer, "a name");
+    if (wants)
+        *out = is_wanted(composer->node, place_of(composer->composition->outputs, name));
+    else {
+        TRY(composer_look_up(composer, name, &value));
+        *out = is_true(&value);
+        const bool differs = composer_take(composer, "!=");
+        if (differs || composer_take(composer, "==")) TRY(read_comparison(composer, &value, out));
+        if (differs) *out = !*out;
+    }
+    if (negated) *out = !*out;
+    return NULL;
+}
+
+static Error *read_condition(Composer *composer, bool *out) {
+    *out = true;
+    do {
+        bool holds;
+        TRY(read_term(composer, &holds));
+        *out = *out && holds;
+    } while (composer_take(composer, "and"));
+    return composer_take(composer, ":") ? NULL : composer_fail(composer, ":");
+}
+
+/* ---- statements ---- */
+
+/* Skips a statement, or statements between braces. */
+static void skip_body(Composer *composer) {
+    uint32_t depth = 0;
+    composer_skip_space(composer);
+    const bool braced = *composer->at == '{';
+    for (bool quoted = false; *composer->at; composer->at++) {
+        const char c = *composer->at;
+        if (c == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (depth == 0 && (c == ';' || c == '}')) return;
+        depth += c == '{';
+        depth -= c == '}';
+        if (braced && depth == 0) {
+            composer->at++;
+            return;
+        }
+    }
+}
+
+static Error *refuse(Composer *composer) {
+    if (!composer_take(composer, "\"")) return composer_fail(composer, "a text");
+    FAIL(UNSUPPORTED, "%.*s", (int)strcspn(composer->at, "\""), composer->at);
+}
+
+static Error *assign(Composer *composer) {
+    char names[COMPOSITION_CALL_MAX][COMPOSITION_NAME_SIZE];
+    ComposedValue values[COMPOSITION_CALL_MAX];
+    uint32_t count = 0;
+    do {
+        if (count == COMPOSITION_CALL_MAX || !composer_take_name(composer, names[count++]))
+            return composer_fail(composer, "a name");
+    } while (composer_take(composer, ","));
+    if (!composer_take(composer, "=")) return composer_fail(composer, "=");
+    TRY(composer_read_expression(composer, count, values));
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(names[i], "_") != 0) TRY(set_name(composer, names[i], values[i]));
+    return NULL;
+}
+
+static Error *carry_out(Composer *composer, const char *end);
+
+/* Carries the body out, or skips it. */
+static Error *take_body(Composer *composer, bool wanted) {
+    if (!wanted) {
+        skip_body(composer);
+        return NULL;
+    }
+    if (composer_take(composer, "{")) return carry_out(composer, "}");
+    return composer_take(composer, "fail") ? refuse(composer) : assign(composer);
+}
+
+/* Carries out statements up to the sign that ends them; "": up to the end of the text. */
+static Error *carry_out(Composer *composer, const char *end) {
+    for (;;) {
+        bool holds = true;
+        const bool conditional = composer_take(composer, "if");
+        if (conditional) TRY(read_condition(composer, &holds));
+        TRY(take_body(composer, holds));
+        if (conditional && composer_take(composer, "else")) TRY(take_body(composer, !holds));
+        (void)composer_take(composer, ";");
+        composer_skip_space(composer);
+        if (*end && composer_take(composer, end)) return NULL;
+        if (!*composer->at) return *end ? composer_fail(composer, end) : NULL;
+    }
+}
+
+/* ---- the node ---- */
+
+static Error *bind_inputs(Composer *composer) {
+    const OnnxNode *node = composer->node;
+    const char *list = composer->composition->inputs;
+    uint32_t count = 0;
+    for (; *list; count++) {
+        char name[COMPOSITION_NAME_SIZE];
+        size_t length = strcspn(list, " ");
+        const bool optional = list[length - 1] == '?';
+        (void)snprintf(name, sizeof name, "%.*s", (int)(length - optional), list);
+        IrVariable *input = onnx_input(node, count);
+        if (!input && !optional) FAIL(INVALID, "input %s is missing", name);
+        TRY(set_name(composer, name, (ComposedValue){.variable = input}));
+        list += length;
+        while (*list == ' ') list++;
+    }
+    if (node->input_count > count) FAIL(INVALID, "%u inputs", node->input_count);
+    return NULL;
+}
+
+static Error *set_outputs(Composer *composer) {
+    const char *list = composer->composition->outputs;
+    uint32_t index = 0;
+    for (; *list; index++) {
+        char name[COMPOSITION_NAME_SIZE];
+        const size_t length = strcspn(list, " ");
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, list);
+        const ComposedName *known = find_name(composer, name);
+        const bool made = known && known->value.kind == COMPOSED_VARIABLE && known->value.variable;
+        if (is_wanted(composer->node, index)) {
+            if (!made) FAIL(UNSUPPORTED, "output %s", name);
+            TRY(onnx_node_set_output(composer->node, index, known->value.variable));
+        }
+        list += length;
+        while (*list == ' ') list++;
+    }
+    if (composer->node->output_count > index)
+        FAIL(INVALID, "%u outputs", composer->node->output_count);
+    return NULL;
+}
+
+Error *composition_emit(const OnnxNode *node, const Composition *composition) {
+    Composer composer = {.node = node,
+        .composition = composition,
+        .info = {.name = composition->op_type, .attributes = composition->attributes},
+        .at = composition->text};
+    OWN(Attributes, attributes) = NULL;
+    TRY(onnx_attribute_convert_declared(node, composition->attributes, NULL, &attributes));
+    TRY(attributes_check(attributes, &composer.info));
+    composer.attributes = attributes;
+    TRY(bind_inputs(&composer));
+    TRY(carry_out(&composer, ""));
+    return set_outputs(&composer);
+}

@@ -1,0 +1,38 @@
+#pragma once
+/* Operators of other domains that are a group of plain ones, as text. onnx_node.c finds the row of
+ * a node in onnx_compositions.def and writes its group into the module. Threads: one at a time per
+ * import.
+ *
+ * The text is a list of statements with ';' between them, carried out in order:
+ *
+ *   y = Gelu(x + bias)
+ *   a, b = Split{axis=-1, num_outputs=2}(x)
+ *   if transA and not alpha == 1: a = Einsum{equation="...ij->...ji"}(a)
+ *   if bias: {y = y + bias; known = 1} else {known = 0}
+ *   fail "past without present"
+ *
+ * A name stands for an input, an attribute, or what was assigned to it before. An input that the
+ * node leaves out, and `_`, are absent. Operators have ONNX's names and the semantics of their
+ * newest version. `$name` in the attributes of an operator is the value of the node's attribute, or
+ * of a number that was assigned; an attribute whose value is absent is left out. 2 and an attribute
+ * of kind i are int64 constants of rank 0; 2.0 and an attribute of kind f are constants of the
+ * element type of the operand beside them; [1, n] is an int64 vector; list[0] is an element of an
+ * attribute. Arithmetic on numbers alone is done at import. A condition is a name (an input that is
+ * there; a number that is not 0; a text that is not empty), `wants name` (the node names that
+ * output), or a name compared by == or != with a number or text; `not` before it, `and` between
+ * several. */
+#include "compiler/frontend/base/onnx_internal.h"
+
+typedef struct Composition {
+    const char *op_type;    /* with its domain before it, as in onnx_nodes.def */
+    const char *inputs;     /* "x bias?": '?' behind those that may be absent */
+    const char *attributes; /* a declaration string, as in attributes.h */
+    const char *outputs;    /* "y mean"; one that the text did not assign is refused if wanted */
+    const char *text;
+} Composition;
+
+/* The row of that name; NULL: there is none. */
+const Composition *composition_find(const char *op_type);
+/* Errors: INVALID a required input is missing, attributes; UNSUPPORTED an attribute or output that
+ * the row does not know, what the text says by `fail`; INTERNAL a text that cannot be read. */
+MUST_CHECK Error *composition_emit(const OnnxNode *node, const Composition *composition);

@@ -1,0 +1,297 @@
+/* The expressions of a composition: operators of ONNX, and arithmetic. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/frontend/nodes/onnx_composition_internal.h"
+
+bool composer_take_number(Composer *composer, ComposedValue *out) {
+    composer_skip_space(composer);
+    const char *at = composer->at;
+    const size_t digits = strspn(at, "0123456789"), length = strspn(at, "0123456789.e");
+    char *end;
+    if (digits == 0) return false;
+    *out = (ComposedValue){.kind = length == digits ? COMPOSED_INT : COMPOSED_FLOAT};
+    if (out->kind == COMPOSED_INT)
+        out->int_value = strtoll(at, &end, 10);
+    else
+        out->float_value = strtod(at, &end);
+    composer->at = end;
+    return true;
+}
+
+/* ---- numbers as constants ---- */
+
+/* like: the operand beside a float, which has the same element type; NULL: float32. */
+static Error *make_variable(const Composer *composer, const ComposedValue *value,
+    const IrVariable *like, IrVariable **out) {
+    switch (value->kind) {
+    case COMPOSED_VARIABLE:
+        *out = value->variable;
+        return NULL;
+    case COMPOSED_INT:
+        return onnx_constant_int0(composer->node, value->int_value, out);
+    case COMPOSED_FLOAT:
+        return onnx_constant_float0(
+            composer->node, value->float_value, like ? onnx_float_type(like) : DTYPE_FLOAT32, out);
+    case COMPOSED_TEXT:
+        break;
+    }
+    return composer_fail(composer, "a tensor or a number");
+}
+
+/* ---- calls ---- */
+
+static void print_ints(const Composer *composer, const char *name, TextBuilder *out) {
+    uint32_t count;
+    const int64_t *values = attributes_ints(composer->attributes, name, &count);
+    text_append(out, "[");
+    for (uint32_t i = 0; i < count; i++)
+        text_appendf(out, "%s%lld", i ? ", " : "", (long long)values[i]);
+    text_append(out, "]");
+}
+
+/* Prints what `$name` stands for as an attribute's value. Returns false where it is absent. */
+static Error *print_value(
+    Composer *composer, const char *name, TextBuilder *out, bool *out_printed) {
+    const char kind = onnx_attribute_kind(composer->composition->attributes, name);
+    ComposedValue value;
+    if (kind == 'I') {
+        *out_printed = attributes_has(composer->attributes, name);
+        if (*out_printed) print_ints(composer, name, out);
+        return NULL;
+    }
+    TRY(composer_look_up(composer, name, &value));
+    *out_printed = value.kind != COMPOSED_VARIABLE;
+    if (value.kind == COMPOSED_VARIABLE && value.variable)
+        return composer_fail(composer, "a number or a text");
+    if (value.kind == COMPOSED_VARIABLE) return NULL;
+    if (kind == 'd')
+        text_append(out, dtype_name(attributes_dtype(composer->attributes, name)));
+    else if (value.kind == COMPOSED_INT)
+        text_appendf(out, "%lld", (long long)value.int_value);
+    else if (value.kind == COMPOSED_FLOAT)
+        text_appendf(out, "%.17e", value.float_value);
+    else
+        text_appendf(out, "\"%s\"", value.text);
+    return NULL;
+}
+
+/* One attribute of a call, up to the ',' or '}' behind it. One whose value is absent is left out.
+ */
+static Error *read_attribute(Composer *composer, TextBuilder *out) {
+    TextBuilder OWN_TEXT(value) = {0};
+    char name[COMPOSITION_NAME_SIZE], source[COMPOSITION_NAME_SIZE];
+    bool printed = true;
+    if (!composer_take_name(composer, name) || !composer_take(composer, "="))
+        return composer_fail(composer, "an attribute");
+    if (composer_take(composer, "$")) {
+        if (!composer_take_name(composer, source)) return composer_fail(composer, "a name");
+        TRY(print_value(composer, source, &value, &printed));
+    } else {
+        uint32_t depth = 0;
+        for (bool quoted = false; *composer->at; composer->at++) {
+            const char c = *composer->at;
+            if (!quoted && depth == 0 && (c == ',' || c == '}')) break;
+            if (c == '"') quoted = !quoted;
+            depth += !quoted && c == '[';
+            depth -= !quoted && c == ']';
+            text_append_bytes(&value, composer->at, 1);
+        }
+    }
+    if (printed)
+        text_appendf(out, "%s%s=%s", out->size > 1 ? ", " : "", name, text_builder_get(&value));
+    return text_builder_check(&value);
+}
+
+/* The attributes of a call, behind '{'. */
+static Error *read_attributes(Composer *composer, Attributes **out) {
+    TextBuilder OWN_TEXT(text) = {0};
+    text_append(&text, "{");
+    do TRY(read_attribute(composer, &text));
+    while (composer_take(composer, ","));
+    if (!composer_take(composer, "}")) return composer_fail(composer, "}");
+    text_append(&text, "}");
+    TRY(text_builder_check(&text));
+    const char *at = text_builder_get(&text);
+    return attributes_parse(&at, out);
+}
+
+static Error *read_value(Composer *composer, ComposedValue *out);
+
+static Error *read_call(
+    Composer *composer, const char *name, uint32_t result_count, ComposedValue *out_results) {
+    OWN(Attributes, attributes) = NULL;
+    ComposedValue arguments[COMPOSITION_CALL_MAX];
+    IrVariable *inputs[COMPOSITION_CALL_MAX], **results;
+    const IrVariable *like = NULL;
+    uint32_t count = 0;
+    if (composer_take(composer, "{")) TRY(read_attributes(composer, &attributes));
+    if (!composer_take(composer, "(")) return composer_fail(composer, "(");
+    while (!composer_take(composer, ")")) {
+        if (count == COMPOSITION_CALL_MAX || (count > 0 && !composer_take(composer, ",")))
+            return composer_fail(composer, ")");
+        TRY(read_value(composer, &arguments[count]));
+        if (!like && arguments[count].kind == COMPOSED_VARIABLE) like = arguments[count].variable;
+        count++;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        TRY(make_variable(composer, &arguments[i], like, &inputs[i]));
+    TRY(ir_build_operator(
+        onnx_at(composer->node), name, attributes, count, inputs, result_count, &results));
+    for (uint32_t i = 0; i < result_count; i++)
+        out_results[i] = (ComposedValue){.variable = results[i]};
+    return NULL;
+}
+
+/* ---- what stands between operators ---- */
+
+/* [1, n]: an int64 vector. */
+static Error *read_vector(Composer *composer, ComposedValue *out) {
+    int64_t values[COMPOSITION_CALL_MAX];
+    uint32_t count = 0;
+    while (!composer_take(composer, "]")) {
+        ComposedValue value;
+        if (count == COMPOSITION_CALL_MAX || (count > 0 && !composer_take(composer, ",")))
+            return composer_fail(composer, "]");
+        TRY(read_value(composer, &value));
+        if (value.kind != COMPOSED_INT) return composer_fail(composer, "an integer");
+        values[count++] = value.int_value;
+    }
+    *out = (ComposedValue){0};
+    return onnx_constant_ints(composer->node, values, count, &out->variable);
+}
+
+/* Element `index` of a list. Errors: INVALID the node's list is shorter. */
+static Error *read_element(Composer *composer, const char *name, ComposedValue *out) {
+    const bool floats = onnx_attribute_kind(composer->composition->attributes, name) == 'F';
+    const int64_t *ints = NULL;
+    const double *values = NULL;
+    ComposedValue index;
+    uint32_t count;
+    if (floats)
+        values = attributes_floats(composer->attributes, name, &count);
+    else
+        ints = attributes_ints(composer->attributes, name, &count);
+    if (!composer_take_number(composer, &index) || !composer_take(composer, "]"))
+        return composer_fail(composer, "a number and ]");
+    if (index.int_value >= count) FAIL(INVALID, "attribute %s has %u entries", name, count);
+    *out = floats ? (ComposedValue){.kind = COMPOSED_FLOAT, .float_value = values[index.int_value]}
+                  : (ComposedValue){.kind = COMPOSED_INT, .int_value = ints[index.int_value]};
+    return NULL;
+}
+
+static Error *negate(Composer *composer, ComposedValue *inout) {
+    if (inout->kind == COMPOSED_VARIABLE)
+        return ir_build_simple(
+            onnx_at(composer->node), "Neg", NULL, inout->variable, NULL, NULL, &inout->variable);
+    inout->int_value = -inout->int_value;
+    inout->float_value = -inout->float_value;
+    return NULL;
+}
+
+/* A text between quotes, behind the first one. */
+static Error *read_text(Composer *composer, ComposedValue *out) {
+    char text[COMPOSITION_NAME_SIZE];
+    const size_t length = strcspn(composer->at, "\"");
+    (void)snprintf(text, sizeof text, "%.*s", (int)length, composer->at);
+    composer->at += length;
+    *out = (ComposedValue){.kind = COMPOSED_TEXT};
+    TRY(ir_module_text(composer->node->import->module, text, &out->text));
+    return composer_take(composer, "\"") ? NULL : composer_fail(composer, "\"");
+}
+
+static Error *read_factor(Composer *composer, ComposedValue *out) {
+    char name[COMPOSITION_NAME_SIZE];
+    if (composer_take(composer, "-")) {
+        TRY(read_factor(composer, out));
+        return negate(composer, out);
+    }
+    if (composer_take_number(composer, out)) return NULL;
+    if (composer_take(composer, "\"")) return read_text(composer, out);
+    if (composer_take(composer, "[")) return read_vector(composer, out);
+    if (composer_take(composer, "(")) {
+        TRY(read_value(composer, out));
+        return composer_take(composer, ")") ? NULL : composer_fail(composer, ")");
+    }
+    if (!composer_take_name(composer, name)) return composer_fail(composer, "a value");
+    if (*composer->at == '{' || *composer->at == '(') return read_call(composer, name, 1, out);
+    if (composer_take(composer, "[")) return read_element(composer, name, out);
+    return composer_look_up(composer, name, out);
+}
+
+static double number_of(const ComposedValue *value) {
+    return value->kind == COMPOSED_FLOAT ? value->float_value : (double)value->int_value;
+}
+
+/* Integers that do not divide are refused: they count heads, groups, blocks. */
+static Error *compute(
+    char sign, const ComposedValue *a, const ComposedValue *b, ComposedValue *out) {
+    int64_t x = a->int_value, y = b->int_value, result = 0;
+    if (a->kind == COMPOSED_FLOAT || b->kind == COMPOSED_FLOAT) {
+        const double p = number_of(a), q = number_of(b);
+        const double value = sign == '+'   ? p + q
+                             : sign == '-' ? p - q
+                             : sign == '*' ? p * q
+                                           : p / q;
+        *out = (ComposedValue){.kind = COMPOSED_FLOAT, .float_value = value};
+        return NULL;
+    }
+    const bool overflows = sign == '+'   ? __builtin_add_overflow(x, y, &result)
+                           : sign == '-' ? __builtin_sub_overflow(x, y, &result)
+                           : sign == '*' ? __builtin_mul_overflow(x, y, &result)
+                                         : y <= 0 || x % y != 0;
+    if (overflows)
+        FAIL(INVALID, "attributes with which %lld %c %lld is no integer", (long long)x, sign,
+            (long long)y);
+    *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = sign == '/' ? x / y : result};
+    return NULL;
+}
+
+static Error *combine(Composer *composer, char sign, const ComposedValue *b, ComposedValue *inout) {
+    const char *name = sign == '+' ? "Add" : sign == '-' ? "Sub" : sign == '*' ? "Mul" : "Div";
+    const ComposedValue a = *inout;
+    IrVariable *left, *right;
+    if (a.kind != COMPOSED_VARIABLE && b->kind != COMPOSED_VARIABLE)
+        return compute(sign, &a, b, inout);
+    TRY(make_variable(composer, &a, b->variable, &left));
+    TRY(make_variable(composer, b, a.variable, &right));
+    if (!left || !right) return composer_fail(composer, "a value that is there");
+    *inout = (ComposedValue){0};
+    return ir_build_simple(
+        onnx_at(composer->node), name, NULL, left, right, NULL, &inout->variable);
+}
+
+/* Reads operands of one precedence and combines them from the left. */
+static Error *read_product(Composer *composer, ComposedValue *out) {
+    TRY(read_factor(composer, out));
+    for (;;) {
+        const char sign = composer_take(composer, "*")   ? '*'
+                          : composer_take(composer, "/") ? '/'
+                                                         : 0;
+        ComposedValue next;
+        if (!sign) return NULL;
+        TRY(read_factor(composer, &next));
+        TRY(combine(composer, sign, &next, out));
+    }
+}
+
+static Error *read_value(Composer *composer, ComposedValue *out) {
+    TRY(read_product(composer, out));
+    for (;;) {
+        const char sign = composer_take(composer, "+")   ? '+'
+                          : composer_take(composer, "-") ? '-'
+                                                         : 0;
+        ComposedValue next;
+        if (!sign) return NULL;
+        TRY(read_product(composer, &next));
+        TRY(combine(composer, sign, &next, out));
+    }
+}
+
+Error *composer_read_expression(
+    Composer *composer, uint32_t result_count, ComposedValue *out_results) {
+    char name[COMPOSITION_NAME_SIZE];
+    if (result_count == 1) return read_value(composer, out_results);
+    if (!composer_take_name(composer, name)) return composer_fail(composer, "an operator");
+    return read_call(composer, name, result_count, out_results);
+}

@@ -1,0 +1,52 @@
+#pragma once
+/* What the statements (composition.c) and the expressions (composition_expression.c) of a
+ * composition share: the place in the text and the names so far. */
+#include "compiler/frontend/nodes/onnx_composition.h"
+#include "kernels/operator/operator.h"
+
+enum { COMPOSITION_NAMES_MAX = 96, COMPOSITION_NAME_SIZE = 48, COMPOSITION_CALL_MAX = 16 };
+
+typedef enum ComposedKind {
+    COMPOSED_VARIABLE,
+    COMPOSED_INT,
+    COMPOSED_FLOAT,
+    COMPOSED_TEXT,
+} ComposedKind;
+
+typedef struct ComposedValue {
+    ComposedKind kind;
+    IrVariable *variable; /* NULL: absent */
+    int64_t int_value;
+    double float_value;
+    const char *text; /* borrowed from the attributes */
+} ComposedValue;
+
+typedef struct ComposedName {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue value;
+} ComposedName;
+
+typedef struct Composer {
+    const OnnxNode *node;
+    const Composition *composition;
+    OperatorInfo info;      /* declares the attributes */
+    Attributes *attributes; /* the node's, with defaults */
+    const char *at;         /* in the text */
+    uint32_t count;
+    ComposedName names[COMPOSITION_NAMES_MAX];
+} Composer;
+
+/* A text that cannot be read is a bug of onnx_compositions.def. */
+MUST_CHECK Error *composer_fail(const Composer *composer, const char *wanted);
+void composer_skip_space(Composer *composer);
+/* Moves behind the sign or word if it comes next. */
+bool composer_take(Composer *composer, const char *sign);
+/* Reads a name. Returns false, and stays, where none comes next. */
+bool composer_take_name(Composer *composer, char name[COMPOSITION_NAME_SIZE]);
+/* The value that a name stands for. Errors: INTERNAL an unknown name. */
+MUST_CHECK Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out);
+/* Reads an expression with so many results (more than one: a call). */
+MUST_CHECK Error *composer_read_expression(
+    Composer *composer, uint32_t result_count, ComposedValue *out_results);
+/* Reads a number. Returns false, and stays, where none comes next. */
+bool composer_take_number(Composer *composer, ComposedValue *out);
