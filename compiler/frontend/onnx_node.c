@@ -81,6 +81,19 @@ static Error *find_conversion(
     return NULL;
 }
 
+/* Files that a runtime saved for one processor or one vendor's device: the model is in them no
+ * more, but whoever saved it can save it again. */
+static Error *refuse_domain(const Onnx__NodeProto *proto) {
+    if (strcmp(proto->domain, "com.microsoft.nchwc") == 0)
+        FAIL(UNSUPPORTED,
+            "the file was optimized for the memory layout of one processor; save it with the "
+            "optimization level extended, or a lower one");
+    if (strcmp(proto->op_type, "EPContext") == 0)
+        FAIL(UNSUPPORTED,
+            "the model was compiled for one vendor's device; save it without ep.context_enable");
+    FAIL(UNSUPPORTED, "operators of domain %s", proto->domain);
+}
+
 static Error *dispatch(const OnnxNode *node) {
     OnnxLocalFunction *function;
     TRY(onnx_function_find(node->import->functions, node->proto, &function));
@@ -90,8 +103,7 @@ static Error *dispatch(const OnnxNode *node) {
     TRY(find_conversion(node, &handler, &composition));
     if (handler) return handler(node);
     if (composition) return composition_emit(node, composition);
-    if (!onnx_is_default_domain(node->proto->domain))
-        FAIL(UNSUPPORTED, "operators of domain %s", node->proto->domain);
+    if (!onnx_is_default_domain(node->proto->domain)) return refuse_domain(node->proto);
     const OperatorInfo *info = operator_find(node->proto->op_type);
     if (!info || operator_is_own(info) || is_own(info->id))
         FAIL(UNSUPPORTED, "this operator is not there");

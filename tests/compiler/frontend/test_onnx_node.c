@@ -23,8 +23,12 @@ static void test_onnx_node_names_what_is_not_supported(void **state) {
         UNSUPPORTED, "node layer/7 (Scatterbrain): this operator is not there", model);
     onnx_model_refused(UNSUPPORTED, "node y (AlignAxes): this operator is not there",
         one_node("AlignAxes", "", &node));
-    onnx_model_refused(UNSUPPORTED, "node y (FusedConv): operators of domain com.microsoft",
-        one_node("FusedConv", "com.microsoft", &node));
+    onnx_model_refused(UNSUPPORTED, "node y (Secret): operators of domain com.microsoft",
+        one_node("Secret", "com.microsoft", &node));
+    onnx_model_refused(UNSUPPORTED, "node y (Conv): the file was optimized for the memory layout",
+        one_node("Conv", "com.microsoft.nchwc", &node));
+    onnx_model_refused(UNSUPPORTED, "node y (EPContext): the model was compiled for one vendor",
+        one_node("EPContext", "com.microsoft", &node));
     model = one_node("Nothing", "", &node);
     node->n_output = 0;
     free(node->output[0]);
