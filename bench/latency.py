@@ -6,58 +6,11 @@ and slow moments of the machine hit both. A cell is the least of all times / the
 milliseconds; a ratio below 1 means that Layover is faster.
 """
 import argparse
-import json
-import os
-import statistics
 import sys
 import tempfile
-import time
 
-from yardsticks import (add_options, call, geometric_mean, make_models, model_files, open_session, read_feed,
-                        write_results)
-
-LEAST_REPEAT, MOST_REPEAT = 5, 2000
-
-
-def measure_onnxruntime(model, source, threads, seconds):
-    """Runs in a child: prints {"min", "p50", "repeat"}."""
-    session, feed = open_session(model, threads), read_feed(source)
-    times = []
-    for _ in range(2):
-        session.run(None, feed)
-    begin = time.perf_counter()
-    while len(times) < LEAST_REPEAT or (time.perf_counter() - begin < seconds and len(times) < MOST_REPEAT):
-        start = time.perf_counter()
-        session.run(None, feed)
-        times.append(time.perf_counter() - start)
-    print(json.dumps({"min": min(times), "p50": statistics.median(times), "repeat": len(times)}))
-
-
-class Yardstick:
-    """The files of one model, and both sides' ways to measure it."""
-
-    def __init__(self, options, home, name):
-        self.options, self.home, self.name = options, home, name
-        self.model, self.source = model_files(options.models, name)
-        call(options.layover, "--home", home, "--json", "register", name, self.model)
-
-    def onnxruntime(self, threads):
-        return call(sys.executable, os.path.abspath(__file__), "--child", self.model, self.source, str(threads),
-                    str(self.options.seconds))
-
-    def layover(self, threads, repeat):
-        return call(self.options.layover, "--home", self.home, "--json", "bench", self.name, "--input", self.source,
-                    "--threads", str(threads), "--repeat", str(repeat))
-
-    def compare(self, threads):
-        """{"layover": (min, median), "onnxruntime": (min, median)} in seconds."""
-        rounds = {"layover": [], "onnxruntime": []}
-        for _ in range(self.options.rounds):
-            theirs = self.onnxruntime(threads)
-            rounds["onnxruntime"].append(theirs)
-            rounds["layover"].append(self.layover(threads, theirs["repeat"]))
-        return {side: (min(one["min"] for one in found), statistics.median(one["p50"] for one in found))
-                for side, found in rounds.items()}
+from comparison import Pair, geometric_mean, write_results
+from yardsticks import add_options, make_models, model_files
 
 
 def print_table(results):
@@ -75,10 +28,6 @@ def print_table(results):
 
 
 def main():
-    if sys.argv[1:2] == ["--child"]:
-        model, source, threads, seconds = sys.argv[2:]
-        measure_onnxruntime(model, source, int(threads), float(seconds))
-        return
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     add_options(parser)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
@@ -88,9 +37,9 @@ def main():
     results = []
     with tempfile.TemporaryDirectory() as home:
         for name in options.only:
-            yardstick = Yardstick(options, home, name)
+            pair = Pair(options, home, name, *model_files(options.models, name))
             for threads in options.threads:
-                results.append({"model": name, "threads": threads, **yardstick.compare(threads)})
+                results.append({"model": name, "threads": threads, **pair.compare(threads)})
                 print(f"{name} at {threads}: done", file=sys.stderr, flush=True)
     print_table(results)
     write_results(options.output, results)

@@ -27,12 +27,13 @@ END_TO_END = "tests/end_to_end"
 # Data of tests: path prefix, the meson tests that read it, the end-to-end tests that read it.
 READERS = (("tests/golden/", ("compiler",), ()), ("tests/programs/", ("vm",), ()), ("tests/fuzz/", ("fuzz_",), ()),
            ("tests/models/", (), ("models/test_models.py",)), ("tests/onnx_suite/", (), ("models/test_onnx_suite.py",)),
-           ("tests/random_models/", (), ("models/test_random_models.py",)),
+           ("tests/random_models/", (), ("models/test_random_models.py",)), ("tests/zoo/", (), ("models/test_zoo.py",)),
            ("examples/minilm/", (), ("models/test_minilm_example.py",)))
 # Code: path prefix, and tests of other folders that run it.
 BESIDE = (("kernels/", ("conformance",), ()), ("tools/", (), ("commands/test_usage.py",)),
           ("scheduler/", (), ("service/test_daemon.py",)), ("store/", (), ("commands/test_store.py",)),
-          ("compiler/", (), ("models/test_models.py",)), ("scheduler/migration/", (), ("nodes/test_nodes.py",)))
+          ("compiler/", (), ("models/test_models.py", "models/test_zoo.py")),
+          ("scheduler/migration/", (), ("nodes/test_nodes.py",)))
 # How many seconds of one processor a test takes, if more than QUICK_S. A test without a row is quick.
 QUICK_S = 5
 SECONDS_OF_QUICK = 1  # of most; the longest take QUICK_S

@@ -38,7 +38,7 @@ ONLY_IN = (
 TESTED_ELSEWHERE = {"tools/": "tests/end_to_end", "bench/": "nothing: they measure", "examples/": "tests/end_to_end"}
 # Files directly in a folder; data has as many as it needs.
 FOLDER_FILES = 45
-DATA_FOLDERS = ("tests/golden", "tests/fuzz/corpus", "tests/models")
+DATA_FOLDERS = ("tests/golden", "tests/fuzz/corpus", "tests/models", "tests/zoo/graphs")
 # Retired words, and the word to use instead: a thing has one word. No identifier and no file's name may have a retired word
 # as a part. A key of several words stands for take_up, TakeUp and TAKE_UP; a key with a '$' only for the end of a name.
 RETIRED = {

@@ -1,0 +1,150 @@
+"""Runs one graph of the zoo with Layover and says what is wrong with it: refused, other answers, other bits behind a stop."""
+import json
+import os
+import re
+import subprocess
+
+import hollow
+import numpy as np
+import onnx
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(FOLDER))
+GRAPHS = os.path.join(FOLDER, "graphs")
+REFUSED = os.path.join(FOLDER, "refused.txt")
+STRIDE = 10  # instructions between two stops
+TIMEOUT_S = 120
+# How far an element may be off: relative, absolute, and of the output's largest value. Integer kernels may round to the
+# neighbouring step, and some outputs have about thirty steps.
+TOLERANCES = {"plain": (1e-3, 1e-4, 0.0), "half": (1e-2, 1e-3, 0.005), "quantised": (2e-2, 1e-3, 0.05)}
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
+
+
+def binary():
+    return os.environ.get("LAYOVER_BIN", os.path.join(ROOT, "build", "tools", "layover"))
+
+
+def resume_check():
+    build = os.path.dirname(os.path.dirname(binary()))
+    return os.path.join(build, "tests", "conformance", "layover-resume-check")
+
+
+def read_table():
+    with open(os.path.join(FOLDER, "zoo.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def read_refused():
+    """{name: what is wrong with it today}"""
+    with open(REFUSED, encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split(": ", 1) for line in file if line.strip())
+
+
+def fill(name, folder):
+    """Writes the graph with its weights, and its inputs; the two paths."""
+    model = onnx.load(os.path.join(GRAPHS, f"{name}.onnx"), load_external_data=False)
+    hollow.fill(model, name)
+    target, inputs = os.path.join(folder, f"{name}.onnx"), os.path.join(folder, f"{name}.case.npz")
+    with open(target, "wb") as file:
+        file.write(model.SerializeToString())
+    np.savez(inputs, **hollow.make_inputs(name, read_table()[name]["inputs"]))
+    return target, inputs
+
+
+def load(path):
+    with np.load(path) as arrays:
+        return {key: arrays[key] for key in arrays.files}
+
+
+def sample(array, count):
+    flat = array.reshape(-1)
+    return flat if flat.size == count else flat[np.linspace(0, flat.size - 1, count).astype(np.int64)]
+
+
+def compare_output(name, made, wanted, tolerance):
+    relative, absolute, of_largest = TOLERANCES[tolerance]
+    if made.dtype.kind != wanted.dtype.kind:
+        return f"output {name} is of type {made.dtype}, not {wanted.dtype}"
+    if wanted.dtype.kind != "f" and (tolerance == "plain" or wanted.dtype.kind in "UOb"):
+        other = int((made != wanted).sum())
+        return f"output {name}: {other} of {wanted.size} elements are others" if other else None
+    made, wanted = made.astype("f8"), wanted.astype("f8")
+    allowed = absolute + relative * np.abs(wanted) + of_largest * np.abs(wanted).max(initial=0)
+    off = ~(np.abs(made - wanted) <= allowed)
+    if not off.any():
+        return None
+    worst = int(np.argmax(np.where(off, np.nan_to_num(np.abs(made - wanted), nan=np.inf), -1)))
+    return f"output {name}: {int(off.sum())} of {wanted.size} elements are off, the worst {made[worst]:.6g}, not {wanted[worst]:.6g}"
+
+
+def compare(name, made, tolerance):
+    """What is wrong with outputs; None: nothing."""
+    answers = load(os.path.join(GRAPHS, f"{name}.npz"))
+    shapes = {key.removeprefix("shape:"): tuple(value) for key, value in answers.items() if key.startswith("shape:")}
+    if sorted(made) != sorted(shapes):
+        return f"the outputs are {', '.join(sorted(made))}, not {', '.join(sorted(shapes))}"
+    for key, shape in shapes.items():
+        if made[key].shape != shape:
+            return f"output {key} has shape {made[key].shape}, not {shape}"
+        wrong = compare_output(key, sample(made[key], answers[key].size), answers[key], tolerance)
+        if wrong:
+            return wrong
+    return None
+
+
+class Wrong(Exception):
+    """A graph is refused, differs or does not resume; says why."""
+
+
+class Zoo:
+    """A home for the graphs, in a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder, self.home, self.table = str(folder), os.path.join(folder, "home"), read_table()
+
+    def call(self, what, *arguments):
+        done = subprocess.run([binary(), "--home", self.home, "--json", *arguments], capture_output=True, text=True, check=False,
+                              timeout=TIMEOUT_S, errors="replace")
+        if done.returncode != 0:
+            said = done.stderr.strip().replace(f"{self.folder}/", "")
+            try:
+                said = json.loads(said)["error"]["message"]
+            except (ValueError, KeyError):
+                said = f"it ended with {done.returncode}: {said[-300:]}"
+            raise Wrong(f"{what}: {' '.join(said.split())}")
+        return json.loads(done.stdout)
+
+    def check(self, name):
+        """Registers, runs, compares, stops at every tenth instruction and goes on; raises Wrong. Gives the instructions."""
+        model, inputs = fill(name, self.folder)
+        output = os.path.join(self.folder, f"{name}.case.expected.npz")
+        self.call("refused", "register", name, model, "--quiet", "--no-prepare")
+        done = self.call("stopped", "run", name, "--input", inputs, "--output", output)
+        wrong = compare(name, load(output), self.table[name]["tolerance"])
+        if wrong:
+            raise Wrong(f"differs: {wrong}")
+        self.call("export", "export", name, os.path.join(self.folder, f"{name}.lvx"))
+        self.resume(name, done["instructions"])
+        return done["instructions"]
+
+    def resume(self, name, instructions):
+        points = max(1, (instructions - 1) // STRIDE)
+        done = subprocess.run([resume_check(), "--device", "cpu", "--points", str(points), "--model", name, self.folder],
+                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        counts = COUNTS.search(done.stdout)
+        if not counts or int(counts[1]) != min(points, instructions - 1) or int(counts[2]) != 0:
+            said = (done.stdout.strip().splitlines() or [done.stderr.strip()])[0]
+            raise Wrong(f"resume: {' '.join(said.split())}")
+
+    def verdict(self, name):
+        """None: all is well."""
+        try:
+            self.check(name)
+            return None
+        except Wrong as wrong:
+            return str(wrong)
+        finally:
+            for ending in ("onnx", "case.npz", "case.expected.npz", "lvx"):
+                path = os.path.join(self.folder, f"{name}.{ending}")
+                if os.path.exists(path):
+                    os.remove(path)
