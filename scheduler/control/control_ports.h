@@ -149,6 +149,7 @@ typedef struct StoreCommit {
     JobId id;
     ControlOutputs outputs;
     bool has_snapshot;
+    uint64_t snapshot_ns;     /* when the snapshot was taken */
     uint32_t snapshot_device; /* whose memory the snapshot refers to; no device: host memory */
     JobTelling *tellings;
     bool moving; /* the snapshot is that of a move to disk */

@@ -42,6 +42,7 @@ static void take_back(ControlJob *job, StoreCommit *commit) {
     if (commit->has_snapshot && !job->pending.snapshot_on) {
         job->pending.snapshot = commit->snapshot;
         job->pending.snapshot_on = 1 + commit->snapshot_device;
+        job->pending.snapshot_ns = commit->snapshot_ns;
         commit->has_snapshot = false;
     }
     JobTelling **end = &commit->tellings;
@@ -195,7 +196,7 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
         control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
         control_count(control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint_bytes);
         control_report_known(job, POLICY_EVENT_CHECKPOINTED);
-        control_answer_checkpoint(job);
+        control_answer_checkpoint(job, commit->moving ? UINT64_MAX : commit->snapshot_ns);
     }
     if (commit->moving) {
         control_step_site(job, JOB_SITE_EVENT_STORED);
@@ -311,6 +312,7 @@ void control_commit(ControlJob *job) {
         (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
     commit->has_snapshot = job->pending.snapshot_on > 0;
     commit->snapshot = job->pending.snapshot;
+    commit->snapshot_ns = job->pending.snapshot_ns;
     commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
     job->pending.snapshot_on = 0;
     job->pending.snapshot = (JobSnapshot){0};

@@ -115,6 +115,7 @@ Error *control_job_take_snapshot(ControlJob *job) {
     const ControlExecutorPort *executor = &job->control->ports.executor;
     TRY(executor->take_snapshot(executor->self, &job->hold, &job->pending.snapshot));
     job->pending.snapshot_on = on_device ? 1 + index : JOB_SNAPSHOT_IN_HOST;
+    job->pending.snapshot_ns = control_now_ns(job->control);
     return NULL;
 }
 

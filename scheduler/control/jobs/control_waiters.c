@@ -67,12 +67,13 @@ void control_answer_drained(ControlJob *job) {
     answer_reached(job, JOB_STATE_NONE, ERROR_UNREACHABLE, "the daemon stops; the job is still");
 }
 
-/* Answers the waiting requests of one kind, or those of all other kinds. */
+/* Answers the waiting requests of one kind, or those of all other kinds, that began to wait until
+ * then. */
 static void answer_some(
-    ControlJob *job, ControlRequestKind kind, bool of_kind, const Error *error) {
+    ControlJob *job, ControlRequestKind kind, bool of_kind, uint64_t until_ns, const Error *error) {
     ControlRequest **link = &job->asked.waiters, *request;
     while ((request = *link)) {
-        if ((request->kind == kind) != of_kind) {
+        if ((request->kind == kind) != of_kind || request->asked_ns > until_ns) {
             link = &request->next;
             continue;
         }
@@ -81,12 +82,12 @@ static void answer_some(
     }
 }
 
-void control_answer_checkpoint(ControlJob *job) {
-    answer_some(job, CONTROL_CHECKPOINT, true, NULL);
+void control_answer_checkpoint(ControlJob *job, uint64_t until_ns) {
+    answer_some(job, CONTROL_CHECKPOINT, true, until_ns, NULL);
 }
 
 void control_answer_stalled(ControlJob *job, const Error *error) {
-    answer_some(job, CONTROL_CANCEL, false, error);
+    answer_some(job, CONTROL_CANCEL, false, UINT64_MAX, error);
 }
 
 /* ---- requests that wait for a kernel ---- */

@@ -24,8 +24,9 @@ void control_answer_waiters(ControlJob *job, const Error *error);
 /* Called when a state of the job is stored: requests that wait for that state succeed; the others
  * are told the state, but for those whose state is about to be stored. */
 void control_answer_state(ControlJob *job);
-/* Called when a checkpoint is stored. */
-void control_answer_checkpoint(ControlJob *job);
+/* Called when a checkpoint is stored: requests for one that came until it was taken succeed. The
+ * others wait for the next checkpoint. */
+void control_answer_checkpoint(ControlJob *job, uint64_t until_ns);
 /* Called when a commit finds no room: everybody is told, but for requests that cancel the job,
  * since the cancellation is tried without the data that had no room. */
 void control_answer_stalled(ControlJob *job, const Error *error);

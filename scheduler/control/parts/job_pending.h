@@ -32,6 +32,7 @@ typedef struct JobPending {
     JobSnapshot snapshot;       /* the next commit writes a checkpoint from it */
     uint32_t snapshot_on;       /* 1 + the device whose memory the snapshot refers to, or
                                    JOB_SNAPSHOT_IN_HOST; 0: there is no snapshot */
+    uint64_t snapshot_ns;       /* when the snapshot was taken */
     bool checkpoint_wanted;     /* take a snapshot at the next safepoint, even if one waits */
     uint64_t checkpoint_due_ns; /* 0: never */
     JobTelling *tellings;       /* events for the next commit, in their order */

@@ -63,7 +63,7 @@ static void test_job_service_waits_never_answer_with_an_older_state(void **state
     const JobsApiClass *api;
     service_fixture_init(&fixture);
     api = fixture.api.class_;
-    assert_ok(service_fixture_submit(&fixture, "kernel", 6000, false, &job));
+    assert_ok(service_fixture_submit(&fixture, "kernel", 9000, false, &job));
     service_fixture_wait(&fixture, "running", &job);
     assert_true(job_id_parse(job.job, &id));
     control_fixture_wait_kernel(&fixture.node, id, "MatMul");

@@ -108,6 +108,32 @@ static void test_control_core_cancels_beside_a_commit_without_room(void **state)
     control_world_deinit(&world);
 }
 
+/* Nobody gets a checkpoint of before it was asked for: a request that comes while a snapshot is
+ * being stored and the job runs on waits for the next one. */
+static void test_control_core_answers_with_a_checkpoint_taken_since(void **state) {
+    (void)state;
+    static ControlWorld world;
+    control_world_init(&world, 3);
+    world.calm = true;
+    control_world_ask_for(&world, CONTROL_SUBMIT, 1, (JobId){0});
+    step_until(&world, JOB_STATE_QUEUED);
+    const ControlJob *job = control_job_find(world.control, 1, (JobId){1, 1});
+    while (!job_site_is_running(&job->site)) assert_true(control_world_step(&world));
+    control_world_ask_for(&world, CONTROL_CHECKPOINT, 1, (JobId){1, 1});
+    while (job->pending.checkpoint_wanted || !job_site_is_running(&job->site) ||
+           !job_storing_is_committing(&job->pending.storing))
+        assert_true(control_world_step(&world));
+    world.clock.now_ns++; /* the snapshot was taken before */
+    control_world_ask_for(&world, CONTROL_CHECKPOINT, 1, (JobId){1, 1});
+    const uint64_t answered = world.answered;
+    assert_int_equal(world.asked, answered + 2); /* neither is answered yet */
+    while (world.answered == answered) assert_true(control_world_step(&world));
+    assert_int_equal(world.answered, answered + 1);
+    while (world.answered < world.asked) assert_true(control_world_step(&world));
+    assert_int_equal(world.refused, 0);
+    control_world_deinit(&world);
+}
+
 /* The time of a drain is over while a new job's row is being stored. */
 static void test_control_core_drains_beside_a_job_that_comes(void **state) {
     (void)state;
@@ -127,6 +153,7 @@ int test_control_core(void) {
         cmocka_unit_test(test_control_core_resumes_a_job_once),
         cmocka_unit_test(test_control_core_ends_a_job_that_was_resumed_just_before),
         cmocka_unit_test(test_control_core_cancels_beside_a_commit_without_room),
+        cmocka_unit_test(test_control_core_answers_with_a_checkpoint_taken_since),
         cmocka_unit_test(test_control_core_drains_beside_a_job_that_comes),
         cmocka_unit_test(test_control_core_survives_whatever_happens),
     };
