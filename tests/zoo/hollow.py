@@ -69,46 +69,44 @@ def hollow(model):
             for field in DATA_FIELDS:
                 tensor.ClearField(field)
             tensor.doc_string = f"{MARK} {recipe}"
-    _strip(model.graph)
-    for function in model.functions:
-        _strip(function)
+    for graph in (model.graph, *model.functions):
+        for inner in graphs_of(graph):
+            _strip(inner)
     del model.metadata_props[:]
 
 
 def _strip(graph):
     for name in ("doc_string", "metadata_props"):
-        graph.ClearField(name)
-    for part in (*getattr(graph, "input", ()), *getattr(graph, "output", ()), *graph.value_info):
-        for name in ("doc_string", "metadata_props"):
-            if not isinstance(part, str):
+        for part in (graph, *graph.value_info, *graph.node):
+            part.ClearField(name)
+        for part in (*getattr(graph, "initializer", ()), *graph.input, *graph.output):
+            if not isinstance(part, str) and name == "metadata_props":
                 part.ClearField(name)
+
+
+def graphs_of(graph):
+    """The graph, its branches and bodies."""
+    yield graph
     for node in graph.node:
-        node.ClearField("doc_string")
-        node.ClearField("metadata_props")
         for attribute in node.attribute:
             for inner in [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs:
-                _strip(inner)
+                yield from graphs_of(inner)
 
 
 def shorten(model):
     """Short names inside the graph, for one whose names make most of its size. Inputs and outputs keep theirs."""
-    kept = {value.name for value in (*model.graph.input, *model.graph.output)}
+    kept = {value.name for graph in graphs_of(model.graph) for value in (*graph.input, *graph.output)}
     names = {}
 
     def short(name):
         return name if not name or name in kept else names.setdefault(name, f"v{len(names)}")
 
-    def walk(graph):
-        for value in (*graph.initializer, *graph.value_info, *graph.input, *graph.output):
+    for graph in graphs_of(model.graph):
+        for value in (*graph.initializer, *graph.value_info):
             value.name = short(value.name)
         for node in graph.node:
             node.ClearField("name")
             node.input[:], node.output[:] = map(short, node.input), map(short, node.output)
-            for attribute in node.attribute:
-                for inner in [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs:
-                    walk(inner)
-
-    walk(model.graph)
 
 
 def _bytes_of(tensor, recipe, random):

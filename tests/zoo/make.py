@@ -88,17 +88,20 @@ def write(name, recipe, model, specs):
 
 
 def all_recipes():
+    import recipes_builder
     import recipes_convolution
     import recipes_models
     import recipes_optimized
+    import recipes_other
     import recipes_quantized
     import recipes_script
     import recipes_sequence
     import recipes_tables
+    import recipes_tensorflow
 
     found = {}
     for module in (recipes_convolution, recipes_sequence, recipes_models, recipes_optimized, recipes_quantized,
-                   recipes_tables, recipes_script):
+                   recipes_tables, recipes_script, recipes_builder, recipes_other, recipes_tensorflow):
         for recipe in module.RECIPES:
             assert recipe.name not in found, recipe.name
             found[recipe.name] = recipe

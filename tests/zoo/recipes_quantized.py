@@ -102,6 +102,8 @@ RECIPES = [
     static("pictures_qdq_channels", "pictures", per_channel=True, activation="QInt8"),
     static("pictures_qdq_16", "pictures", activation="QUInt16", opset=21),
     static("pictures_qdq_16_microsoft", "pictures", activation="QInt16"),
+    static("pictures_qdq_microsoft", "pictures", extra_options={"UseQDQContribOps": True}),
+    static("dense_qdq_16_microsoft", "dense", weight="QInt16", activation="QInt16", extra_options={"UseQDQContribOps": True}),
     static("pictures_qdq_symmetric", "pictures", activation="QInt8", extra_options={"ActivationSymmetric": True}),
     static("resnet_qdq", "resnet_script", per_channel=True),
     static("mobilenet_v3_qdq", "mobilenet_v3_script", per_channel=True),
