@@ -26,6 +26,15 @@ Error *onnx_constant_floats(
     return make(node, DTYPE_FLOAT32, 1, (int64_t)count, values, out);
 }
 
+Error *onnx_constant_strings(const OnnxNode *node, uint32_t rank, size_t count,
+    const ProtobufCBinaryData *strings, IrVariable **out) {
+    int64_t dim = (int64_t)count;
+    Shape shape = shape_make(rank, &dim);
+    OWN(Tensor, tensor) = NULL;
+    TRY(onnx_tensor_make_strings(&shape, strings, &tensor));
+    return ir_constant_tensor(node->import->module, tensor, out);
+}
+
 Error *onnx_constant_int0(const OnnxNode *node, int64_t value, IrVariable **out) {
     return make(node, DTYPE_INT64, 0, 1, &value, out);
 }
@@ -84,12 +93,8 @@ static Error *constant_floats(const OnnxNode *node, const Onnx__AttributeProto *
 
 static Error *constant_strings(
     const OnnxNode *node, uint32_t rank, size_t count, const ProtobufCBinaryData *strings) {
-    int64_t dim = (int64_t)count;
-    Shape shape = shape_make(rank, &dim);
     IrVariable *constant;
-    OWN(Tensor, tensor) = NULL;
-    TRY(onnx_tensor_make_strings(&shape, strings, &tensor));
-    TRY(ir_constant_tensor(node->import->module, tensor, &constant));
+    TRY(onnx_constant_strings(node, rank, count, strings, &constant));
     return onnx_node_set_output(node, 0, constant);
 }
 

@@ -116,6 +116,9 @@ MUST_CHECK Error *onnx_constant_ints(
     const OnnxNode *node, const int64_t *values, size_t count, IrVariable **out);
 MUST_CHECK Error *onnx_constant_floats(
     const OnnxNode *node, const float *values, size_t count, IrVariable **out);
+/* rank 0 (one string) or 1 */
+MUST_CHECK Error *onnx_constant_strings(const OnnxNode *node, uint32_t rank, size_t count,
+    const ProtobufCBinaryData *strings, IrVariable **out);
 MUST_CHECK Error *onnx_constant_int0(
     const OnnxNode *node, int64_t value, IrVariable **out); /* rank 0 */
 MUST_CHECK Error *onnx_constant_float0(

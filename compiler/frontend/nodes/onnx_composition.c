@@ -69,6 +69,38 @@ static Error *set_name(Composer *composer, const char *name, ComposedValue value
     return NULL;
 }
 
+Error *composer_find_list(
+    const Composer *composer, const char *name, const Onnx__AttributeProto **out) {
+    const Onnx__AttributeProto *list = onnx_attribute_find(composer->node, name);
+    const char kind = onnx_attribute_kind(composer->composition->attributes, name);
+    const Onnx__AttributeProto__AttributeType type =
+        kind == 'F'   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
+        : kind == 'S' ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS
+                      : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+    if (list && list->has_type && list->type != type)
+        FAIL(INVALID, "attribute %s is not a list of %s", name,
+            kind == 'F'   ? "floats"
+            : kind == 'S' ? "strings"
+                          : "integers");
+    *out = list;
+    return NULL;
+}
+
+/* A list as a constant vector; one without entries is an absent value. */
+static Error *look_up_list(Composer *composer, const char *name, char kind, ComposedValue *out) {
+    const Onnx__AttributeProto *list;
+    TRY(composer_find_list(composer, name, &list));
+    if (!list) return NULL;
+    if (kind == 'I')
+        return onnx_constant_ints(composer->node, list->ints, list->n_ints, &out->variable);
+    if (kind == 'F' && list->n_floats)
+        return onnx_constant_floats(composer->node, list->floats, list->n_floats, &out->variable);
+    if (kind == 'S' && list->n_strings)
+        return onnx_constant_strings(
+            composer->node, 1, list->n_strings, list->strings, &out->variable);
+    return NULL;
+}
+
 /* An optional attribute that the node does not have is an absent value. */
 Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out) {
     const ComposedName *known = find_name(composer, name);
@@ -77,6 +109,7 @@ Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out
     if (known || strcmp(name, "_") == 0) return NULL;
     const char kind = onnx_attribute_kind(composer->composition->attributes, name);
     if (!kind) FAIL(INTERNAL, "composition %s: no name %s", composer->composition->op_type, name);
+    if (kind == 'I' || kind == 'F' || kind == 'S') return look_up_list(composer, name, kind, out);
     if (!attributes_has(composer->attributes, name)) return NULL;
     switch (kind) {
     case 'i':
@@ -91,12 +124,7 @@ Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out
         *out = (ComposedValue){
             .kind = COMPOSED_TEXT, .text = attributes_text(composer->attributes, name)};
         return NULL;
-    case 'I': {
-        uint32_t count;
-        const int64_t *values = attributes_ints(composer->attributes, name, &count);
-        return onnx_constant_ints(composer->node, values, count, &out->variable);
-    }
-    default: /* another list: there */
+    default: /* an element type or a tensor: there */
         *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = 1};
         return NULL;
     }
@@ -122,12 +150,21 @@ static double number_of(const ComposedValue *value) {
     return value->kind == COMPOSED_FLOAT ? value->float_value : (double)value->int_value;
 }
 
-/* Compares with the number or the quoted text that comes next. */
+static bool is_number(const ComposedValue *value) {
+    return value->kind == COMPOSED_INT || value->kind == COMPOSED_FLOAT;
+}
+
+/* Compares with the number, the name of one, or the quoted text that comes next. */
 static Error *read_comparison(Composer *composer, const ComposedValue *value, bool *out) {
     ComposedValue number;
-    if (composer_take_number(composer, &number)) {
-        *out = (value->kind == COMPOSED_INT || value->kind == COMPOSED_FLOAT) &&
-               number_of(value) == number_of(&number);
+    char name[COMPOSITION_NAME_SIZE];
+    bool numeric = composer_take_number(composer, &number);
+    if (!numeric && composer_take_name(composer, name)) {
+        TRY(composer_look_up(composer, name, &number));
+        numeric = true;
+    }
+    if (numeric) {
+        *out = is_number(value) && is_number(&number) && number_of(value) == number_of(&number);
         return NULL;
     }
     if (!composer_take(composer, "\"")) return composer_fail(composer, "a number or a text");
@@ -292,13 +329,27 @@ static Error *set_outputs(Composer *composer) {
     return NULL;
 }
 
+/* Lists of floats and strings stay in the node: they may be longer than attributes are. */
+static Error *convert_attributes(const OnnxNode *node, const char *declaration, Attributes **out) {
+    const char *skipped[COMPOSITION_CALL_MAX] = {0};
+    uint32_t count = 0;
+    for (size_t i = 0; i < node->proto->n_attribute; i++) {
+        const char *name = node->proto->attribute[i]->name;
+        const char kind = name ? onnx_attribute_kind(declaration, name) : 0;
+        if (kind != 'F' && kind != 'S') continue;
+        if (count + 1 == COMPOSITION_CALL_MAX) FAIL(INVALID, "%u lists", count + 1);
+        skipped[count++] = name;
+    }
+    return onnx_attribute_convert_declared(node, declaration, skipped, out);
+}
+
 Error *composition_emit(const OnnxNode *node, const Composition *composition) {
     Composer composer = {.node = node,
         .composition = composition,
         .info = {.name = composition->op_type, .attributes = composition->attributes},
         .at = composition->text};
     OWN(Attributes, attributes) = NULL;
-    TRY(onnx_attribute_convert_declared(node, composition->attributes, NULL, &attributes));
+    TRY(convert_attributes(node, composition->attributes, &attributes));
     TRY(attributes_check(attributes, &composer.info));
     composer.attributes = attributes;
     TRY(bind_inputs(&composer));

@@ -161,22 +161,31 @@ static Error *read_vector(Composer *composer, ComposedValue *out) {
     return onnx_constant_ints(composer->node, values, count, &out->variable);
 }
 
-/* Element `index` of a list. Errors: INVALID the node's list is shorter. */
+/* Element `index` of a list of integers or floats. Errors: INVALID the node's list is shorter. */
 static Error *read_element(Composer *composer, const char *name, ComposedValue *out) {
-    const bool floats = onnx_attribute_kind(composer->composition->attributes, name) == 'F';
-    const int64_t *ints = NULL;
-    const double *values = NULL;
+    const Onnx__AttributeProto *list;
     ComposedValue index;
-    uint32_t count;
-    if (floats)
-        values = attributes_floats(composer->attributes, name, &count);
-    else
-        ints = attributes_ints(composer->attributes, name, &count);
+    TRY(composer_find_list(composer, name, &list));
+    const bool floats = onnx_attribute_kind(composer->composition->attributes, name) == 'F';
+    const size_t count = !list ? 0 : floats ? list->n_floats : list->n_ints;
     if (!composer_take_number(composer, &index) || !composer_take(composer, "]"))
         return composer_fail(composer, "a number and ]");
-    if (index.int_value >= count) FAIL(INVALID, "attribute %s has %u entries", name, count);
-    *out = floats ? (ComposedValue){.kind = COMPOSED_FLOAT, .float_value = values[index.int_value]}
-                  : (ComposedValue){.kind = COMPOSED_INT, .int_value = ints[index.int_value]};
+    if ((uint64_t)index.int_value >= count)
+        FAIL(INVALID, "attribute %s has %zu entries", name, count);
+    *out = floats ? (ComposedValue){.kind = COMPOSED_FLOAT,
+                        .float_value = (double)list->floats[index.int_value]}
+                  : (ComposedValue){.kind = COMPOSED_INT, .int_value = list->ints[index.int_value]};
+    return NULL;
+}
+
+/* How many entries a list has, behind '#'. */
+static Error *read_count(Composer *composer, ComposedValue *out) {
+    const Onnx__AttributeProto *list;
+    char name[COMPOSITION_NAME_SIZE];
+    if (!composer_take_name(composer, name)) return composer_fail(composer, "a list");
+    TRY(composer_find_list(composer, name, &list));
+    *out = (ComposedValue){.kind = COMPOSED_INT};
+    if (list) out->int_value = (int64_t)(list->n_ints + list->n_floats + list->n_strings);
     return NULL;
 }
 
@@ -209,6 +218,7 @@ static Error *read_factor(Composer *composer, ComposedValue *out) {
     if (composer_take_number(composer, out)) return NULL;
     if (composer_take(composer, "\"")) return read_text(composer, out);
     if (composer_take(composer, "[")) return read_vector(composer, out);
+    if (composer_take(composer, "#")) return read_count(composer, out);
     if (composer_take(composer, "(")) {
         TRY(read_value(composer, out));
         return composer_take(composer, ")") ? NULL : composer_fail(composer, ")");

@@ -45,6 +45,9 @@ bool composer_take(Composer *composer, const char *sign);
 bool composer_take_name(Composer *composer, char name[COMPOSITION_NAME_SIZE]);
 /* The value that a name stands for. Errors: INTERNAL an unknown name. */
 MUST_CHECK Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out);
+/* The node's list of that name; NULL: it has none. Errors: INVALID an attribute of another kind. */
+MUST_CHECK Error *composer_find_list(
+    const Composer *composer, const char *name, const Onnx__AttributeProto **out);
 /* Reads an expression with so many results (more than one: a call). */
 MUST_CHECK Error *composer_read_expression(
     Composer *composer, uint32_t result_count, ComposedValue *out_results);
