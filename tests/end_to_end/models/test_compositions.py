@@ -189,7 +189,7 @@ def model_of(operator, arrays, attributes, outputs):
         name: np.asarray(array) for name, array in zip(names, arrays) if name}
 
 
-def check(home, folder, model, given, wanted):
+def check(home, folder, model, given, wanted, rtol=1e-4, atol=2e-5):
     """Runs it as it is and stopped at every instruction."""
     home.call("register", "m", write_unchecked(folder / "m.onnx", model))
     given, out, moved = write_npz(folder / "in.npz", **given), folder / "out.npz", folder / "moved.npz"
@@ -198,7 +198,7 @@ def check(home, folder, model, given, wanted):
     for name, array in wanted.items():
         assert (made[name].shape, made[name].dtype) == (array.shape, array.dtype), name
         if array.dtype.kind == "f":
-            np.testing.assert_allclose(made[name], array, rtol=1e-4, atol=2e-5, err_msg=name)
+            np.testing.assert_allclose(made[name], array, rtol=rtol, atol=atol, err_msg=name)
         else:  # within one step of a quantized output
             assert np.abs(made[name].astype(np.int64) - array.astype(np.int64)).max(initial=0) <= (array.dtype.itemsize < 4), name
     for at in range(1, instructions):
