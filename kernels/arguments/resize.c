@@ -84,7 +84,9 @@ static Error *by_scales(
             FAIL(INVALID, "scale %g of axis %u", scales[i], axes[i]);
         axis->to = scales[i];
         axis->length = (double)axis->input * (axis->end - axis->start) * scales[i];
-        TRY(set_output(axis, axes[i], floor(axis->length)));
+        /* Scales are float32: 20 elements by 0.45 are 9 elements only if the product is rounded. */
+        const float whole = (float)axis->input * (float)(axis->end - axis->start);
+        TRY(set_output(axis, axes[i], floorf(whole * (float)scales[i])));
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 static void test_resize_says_what_it_refuses(void **state) {
     static const InferRow rows[] = {
         {"Resize", NULL, "bool[1,2,3] - float32[3]=1,2,1.5", "bool[1, 4, 4]"},
+        {"Resize", NULL, "float32[20] - float32[1]=0.45", "float32[9]"},
         {"Resize", "{mode=\"linear\"}", "float16[4,6] float32[0] float32[0] int64[2]=2,9",
             "float16[2, 9]"},
         {"Resize", "{mode=\"linear\"}", "bool[4] - float32[1]=2", "! input 0 is bool"},
