@@ -18,9 +18,10 @@
  * of kind i are int64 constants of rank 0; 2.0 and an attribute of kind f are constants of the
  * element type of the operand beside them; [1, n] is an int64 vector. An attribute of kind I, F or
  * S is a constant vector, absent where it has no entries (F, S); list[0] is an entry of it, #list
- * how many it has. Arithmetic on numbers alone is done at import. A condition is a name (an input
- * that is there; a number that is not 0; a text that is not empty), `wants name` (the node names
- * that output), or a name compared by == or != with a number, a text or the name of a number; `not`
+ * how many it has. rank(x) and dim(x, 1) are numbers, absent where only shape inference can know
+ * them. Arithmetic on numbers alone is done at import. A condition is a name (an input that is
+ * there; a number that is not 0; a text that is not empty), `wants name` (the node names that
+ * output), or a name compared by == or != with a number, a text or the name of a number; `not`
  * before it, `and` between several. */
 #include "compiler/frontend/base/onnx_internal.h"
 

@@ -189,6 +189,21 @@ static Error *read_count(Composer *composer, ComposedValue *out) {
     return NULL;
 }
 
+/* rank(x), dim(x, 1): numbers; absent where the import cannot know them. */
+static Error *read_measure(Composer *composer, bool is_rank, ComposedValue *out) {
+    ComposedValue value, index = {.kind = COMPOSED_INT};
+    if (!composer_take(composer, "(")) return composer_fail(composer, "(");
+    TRY(read_value(composer, &value));
+    if (!is_rank && (!composer_take(composer, ",") || !composer_take_number(composer, &index)))
+        return composer_fail(composer, "a dimension");
+    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
+    const int64_t number =
+        is_rank ? composer_rank(value.variable) : composer_dim(value.variable, index.int_value);
+    *out = (ComposedValue){0};
+    if (number >= 0) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = number};
+    return NULL;
+}
+
 static Error *negate(Composer *composer, ComposedValue *inout) {
     if (inout->kind == COMPOSED_VARIABLE)
         return ir_build_simple(
@@ -224,6 +239,8 @@ static Error *read_factor(Composer *composer, ComposedValue *out) {
         return composer_take(composer, ")") ? NULL : composer_fail(composer, ")");
     }
     if (!composer_take_name(composer, name)) return composer_fail(composer, "a value");
+    const bool is_rank = strcmp(name, "rank") == 0;
+    if (is_rank || strcmp(name, "dim") == 0) return read_measure(composer, is_rank, out);
     if (*composer->at == '{' || *composer->at == '(') return read_call(composer, name, 1, out);
     if (composer_take(composer, "[")) return read_element(composer, name, out);
     return composer_look_up(composer, name, out);

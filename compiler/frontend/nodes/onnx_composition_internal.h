@@ -53,3 +53,6 @@ MUST_CHECK Error *composer_read_expression(
     Composer *composer, uint32_t result_count, ComposedValue *out_results);
 /* Reads a number. Returns false, and stays, where none comes next. */
 bool composer_take_number(Composer *composer, ComposedValue *out);
+/* The rank of a value, or a dimension; negative: only shape inference can know it. */
+int64_t composer_rank(const IrVariable *variable);
+int64_t composer_dim(const IrVariable *variable, int64_t index);

@@ -1,0 +1,175 @@
+"""Attention operators of com.microsoft: as onnxruntime computes them, stopped at every instruction."""
+import os
+import re
+
+import numpy as np
+import onnxruntime
+import pytest
+from harness import REFUSED, ROOT, write_unchecked
+from test_compositions import check, model_of, name_of
+
+TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_attention.def")
+SEED = np.random.default_rng(11)
+BATCH, ROWS, KEYS, HEADS, SIZE = 2, 3, 5, 2, 4
+HIDDEN = HEADS * SIZE
+
+
+def f(*shape):
+    return SEED.standard_normal(shape).astype(np.float32)
+
+
+def i(values):
+    return np.array(values, np.int32)
+
+
+def bits(*shape):
+    """A mask that shows the first key to every row."""
+    mask = SEED.integers(0, 2, shape).astype(np.int32)
+    mask[..., 0] = 1
+    return mask
+
+
+X, W, B = f(BATCH, ROWS, 5), f(5, 3 * HIDDEN), f(3 * HIDDEN)
+PAST = f(2, BATCH, HEADS, 2, SIZE)
+TWO = {"num_heads": HEADS}
+CAUSAL = {**TWO, "unidirectional": 1}
+MASKS = [i([2, 3]), i([2, 3, 1, 0]), i([2, 3, 0, 2, 5, 0, 2, 5]), bits(BATCH, ROWS), bits(BATCH, ROWS, ROWS), i([[1], [0]])]
+Q, K, V = f(BATCH, ROWS, HIDDEN), f(BATCH, KEYS, HIDDEN), f(BATCH, KEYS, 6)
+V_SAME, PAST_K, PAST_V = f(BATCH, KEYS, HIDDEN), f(BATCH, HEADS, 2, SIZE), f(BATCH, HEADS, 2, SIZE)
+K_MADE, V_MADE = f(BATCH, HEADS, KEYS, SIZE), f(BATCH, HEADS, KEYS, SIZE)
+ANGLES = np.outer(np.arange(16), 1 / 100 ** (np.arange(2) / 2)).astype(np.float32)
+COS, SIN = np.cos(ANGLES), np.sin(ANGLES)
+PLACES = np.array([[0, 1, 2], [7, 8, 9]], np.int64)
+# (operator, inputs in their order (None: left out), attributes, number of outputs)
+CASES = [
+    ("Attention", [X, W, B], TWO, 1),
+    ("Attention", [X, W, B], CAUSAL, 2),
+    ("Attention", [X, W, B], {**TWO, "scale": 0.3}, 2),
+    *[("Attention", [X, W, B, mask], attributes, 1) for mask in MASKS for attributes in (TWO, CAUSAL)],
+    ("Attention", [X, W, B, bits(BATCH, ROWS)], {**TWO, "mask_filter_value": -3.0}, 1),
+    ("Attention", [X, W, B, None, PAST], TWO, 2),
+    ("Attention", [X, W, B, None, PAST], CAUSAL, 2),
+    ("Attention", [X, W, B, bits(BATCH, 5), PAST], TWO, 2),
+    ("Attention", [X, W, B, bits(BATCH, 5), PAST], CAUSAL, 2),
+    ("Attention", [X, W, B, bits(BATCH, ROWS, 5), PAST], TWO, 2),
+    ("Attention", [X, W, B, i([4, 5]), PAST], TWO, 2),
+    ("Attention", [X, W, B, i([4, 5, 1, 2]), PAST], CAUSAL, 2),
+    ("Attention", [X, W, B, None, None, f(1, 1, ROWS, ROWS)], TWO, 1),
+    ("Attention", [X, W, B, bits(BATCH, ROWS), None, f(BATCH, HEADS, ROWS, ROWS)], TWO, 1),
+    ("Attention", [X, f(5, 22), f(22)], {**TWO, "qkv_hidden_sizes": [8, 8, 6]}, 1),
+    ("Attention", [X, f(5, 16), f(16), bits(BATCH, ROWS)], {**TWO, "qkv_hidden_sizes": [6, 6, 4]}, 1),
+    ("MultiHeadAttention", [Q, K, V], TWO, 1),
+    ("MultiHeadAttention", [Q, K, V, f(22)], TWO, 1),
+    ("MultiHeadAttention", [Q, K, V_SAME, f(24)], {**TWO, "scale": 0.2}, 3),
+    ("MultiHeadAttention", [Q, Q, Q], CAUSAL, 3),
+    *[("MultiHeadAttention", [Q, K, V, None, mask], TWO, 1) for mask in
+      (i([2, 3]), i([2, 3, 0, 2, 5, 0, 2, 5]), bits(BATCH, KEYS), bits(BATCH, ROWS, KEYS))],
+    *[("MultiHeadAttention", [Q, Q, Q, None, mask], CAUSAL, 1) for mask in
+      (i([2, 3]), bits(BATCH, ROWS), bits(BATCH, ROWS, ROWS))],
+    ("MultiHeadAttention", [Q[:, :1], Q[:, :1], Q[:, :1], None, bits(BATCH, 1, 3), None, PAST_K, PAST_V], TWO, 3),
+    ("MultiHeadAttention", [Q, K, V_SAME, None, None, None, PAST_K, PAST_V], TWO, 3),
+    ("MultiHeadAttention", [Q, Q, Q, f(24), None, None, PAST_K, PAST_V], CAUSAL, 3),
+    ("MultiHeadAttention", [Q, K, V_SAME, None, bits(BATCH, 7), None, PAST_K, PAST_V], TWO, 3),
+    ("MultiHeadAttention", [Q, K, V_SAME, None, None, f(1, HEADS, ROWS, KEYS)], TWO, 1),
+    ("MultiHeadAttention", [Q, K, V_SAME, None, bits(BATCH, KEYS), f(BATCH, 1, ROWS, KEYS)], TWO, 1),
+    ("MultiHeadAttention", [Q, K_MADE, V_MADE], TWO, 1),
+    ("MultiHeadAttention", [Q, K_MADE, V_MADE, f(24), bits(BATCH, KEYS)], TWO, 1),
+    ("RotaryEmbedding", [f(BATCH, ROWS, HIDDEN), PLACES, COS, SIN], {}, 1),
+    ("RotaryEmbedding", [f(BATCH, ROWS, HIDDEN), PLACES, COS, SIN], {"interleaved": 1, "num_heads": HEADS}, 1),
+    ("RotaryEmbedding", [f(BATCH, ROWS, HIDDEN), np.array([4], np.int64), COS, SIN], {"num_heads": HEADS}, 1),
+    ("RotaryEmbedding", [f(BATCH, HEADS, ROWS, SIZE), PLACES, COS, SIN], {}, 1),
+    ("RotaryEmbedding", [f(BATCH, HEADS, ROWS, SIZE), np.array([4], np.int64), COS, SIN], {"interleaved": 1}, 1),
+    ("RotaryEmbedding", [f(BATCH, ROWS, 16), PLACES, COS, SIN], {"num_heads": HEADS, "rotary_embedding_dim": 4}, 1),
+]
+HALF = [
+    ("Attention", [X, W, B, bits(BATCH, ROWS)], TWO, 1),
+    ("Attention", [X, W, B, None, PAST], CAUSAL, 2),
+    ("MultiHeadAttention", [Q, K, V_SAME, f(24), i([2, 3])], TWO, 3),
+    ("RotaryEmbedding", [f(BATCH, ROWS, HIDDEN), PLACES, COS, SIN], {}, 1),
+]
+
+
+def _heads(x):
+    return x.reshape(*x.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
+
+
+def _attend(q, k, v, bias=0.0):
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]) + bias
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    y = e / e.sum(-1, keepdims=True) @ v
+    return y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1)
+
+
+def _packed(qkv, bias=None):
+    parts = [qkv[:, :, :, n].transpose(0, 2, 1, 3) for n in range(3)]
+    if bias is not None:
+        parts = [part + b.reshape(HEADS, 1, SIZE) for part, b in zip(parts, np.split(bias, 3))]
+    return _attend(*parts)
+
+
+def _square_mask(x, w, b, mask):
+    q, k, v = (_heads(part) for part in np.split(x @ w + b, 3, -1))
+    return _attend(q, k, v, np.where(mask[:, :, :ROWS, :ROWS] > 0, 0, -10000).astype(np.float32))
+
+
+SQUARE = bits(BATCH, 1, 6, 6)
+# onnxruntime has no kernel for these on a CPU; what they mean is written down here.
+BY_HAND = [
+    ("Attention", [X, W, B, SQUARE], TWO, _square_mask),
+    ("Attention", [X, W], TWO, lambda x, w: _attend(*(_heads(part) for part in np.split(x @ w, 3, -1)))),
+    ("MultiHeadAttention", [f(BATCH, ROWS, HEADS, 3, SIZE)], TWO, _packed),
+    ("MultiHeadAttention", [f(BATCH, ROWS, HEADS, 3, SIZE), None, None, f(24)], TWO, lambda qkv, bias: _packed(qkv, bias)),
+    ("MultiHeadAttention", [Q, f(BATCH, KEYS, HEADS, 2, SIZE)], TWO,
+     lambda q, kv: _attend(_heads(q), kv[:, :, :, 0].transpose(0, 2, 1, 3), kv[:, :, :, 1].transpose(0, 2, 1, 3))),
+]
+REFUSED_CASES = [
+    ("Attention", [X, W, B], {**TWO, "do_rotary": 1}, "save the model with RotaryEmbedding"),
+    ("Attention", [X, W, B, None, PAST, None, i([2])], {**TWO, "past_present_share_buffer": 1}, "shares its buffer"),
+    ("Attention", [X, W, B], {}, "num_heads"),
+    ("Attention", [X, W, B], {"num_heads": 3}, "do not divide"),
+    ("Attention", [X, W, B, bits(BATCH, ROWS + 1)], TWO, "cannot read [2, 4]"),
+    ("Attention", [X, f(4, 24), B], TWO, "MatMul"),
+    ("MultiHeadAttention", [Q, None, V], TWO, "a value without a key"),
+    ("MultiHeadAttention", [Q, K, V_SAME, None, None, None, PAST_K], TWO, "past_key without past_value"),
+    ("MultiHeadAttention", [Q, K, f(BATCH, 4, HIDDEN)], TWO, "keys and values do not fit"),
+    ("RotaryEmbedding", [f(BATCH, ROWS, HIDDEN), PLACES, COS, SIN], {"scale": 2.0}, "a scale other than 1"),
+    ("RotaryEmbedding", [f(BATCH, ROWS, 7), PLACES, COS, SIN], {"num_heads": 2}, "num_heads 2 for 7 columns"),
+]
+
+
+def expected(model, given):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return {output.name: array for output, array in zip(session.get_outputs(), session.run(None, given))}
+
+
+@pytest.mark.parametrize("operator,arrays,attributes,outputs", CASES, ids=name_of)
+def test_attention_is_what_onnxruntime_computes(home, tmp_path, operator, arrays, attributes, outputs):
+    model, given = model_of(operator, arrays, attributes, outputs)
+    check(home, tmp_path, model, given, expected(model, given))
+
+
+@pytest.mark.parametrize("operator,arrays,attributes,outputs", HALF, ids=name_of)
+def test_attention_of_half_precision_is_near_that_of_single(home, tmp_path, operator, arrays, attributes, outputs):
+    wanted = expected(*model_of(operator, arrays, attributes, outputs))
+    halves = [array.astype(np.float16) if array is not None and array.dtype == np.float32 else array for array in arrays]
+    model, given = model_of(operator, halves, attributes, outputs)
+    check(home, tmp_path, model, given, {name: array.astype(np.float16) for name, array in wanted.items()}, 2e-2, 2e-2)
+
+
+@pytest.mark.parametrize("operator,arrays,attributes,meaning", BY_HAND, ids=name_of)
+def test_attention_is_what_it_means(home, tmp_path, operator, arrays, attributes, meaning):
+    model, given = model_of(operator, arrays, attributes, 1)
+    wanted = meaning(*(array for array in arrays if array is not None))
+    check(home, tmp_path, model, given, {"y0": wanted.astype(np.float32)})
+
+
+@pytest.mark.parametrize("operator,arrays,attributes,words", REFUSED_CASES, ids=name_of)
+def test_attention_is_refused_with_its_reason(home, tmp_path, operator, arrays, attributes, words):
+    model, _ = model_of(operator, arrays, attributes, 1)
+    home.refuses("register", "m", write_unchecked(tmp_path / "m.onnx", model), code=REFUSED, words=(words, "node y0"))
+
+
+def test_every_attention_has_a_case():
+    with open(TABLE, encoding="utf-8") as file:
+        names = set(re.findall(r'ONNX_COMPOSITION\("com\.microsoft\.(\w+)"', file.read()))
+    assert names and names - {case[0] for case in CASES + BY_HAND + REFUSED_CASES} == set()
