@@ -1,8 +1,9 @@
-/* Emits the instructions of one binding. */
+#include "compiler/lower/emit_binding.h"
+
 #include <inttypes.h>
 
 #include "compiler/ir/ir_print.h"
-#include "compiler/lower/emit_internal.h"
+#include "compiler/lower/emit_moves.h"
 
 static uint32_t register_of(const Emitter *emitter, const IrVariable *variable) {
     return emitter->registers.of[variable->id];

@@ -1,5 +1,6 @@
+#include "compiler/lower/emit_moves.h"
+
 #include "base/allocator.h"
-#include "compiler/lower/emit_internal.h"
 
 /* Parallel moves between registers form chains and cycles. A chain ends in a register that no move
  * reads: chains go first, from that end. A cycle is opened by saving one register. */

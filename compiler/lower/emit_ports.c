@@ -1,6 +1,6 @@
+#include "compiler/lower/emit_ports.h"
 
 #include "base/allocator.h"
-#include "compiler/lower/emit_internal.h"
 
 /* Finds the form (optional, list or both) and leaves the type inside in *inout_type. */
 static PortForm port_form(const IrType **inout_type) {

@@ -1,6 +1,7 @@
 #pragma once
-/* The state and steps that the emitter's files share: emit.c, emit_binding.c, emit_moves.c,
- * emit_ports.c. Threads: one at a time per emitter. */
+/* An executable that is being emitted, and the instruction that is being built: operands are added
+ * one by one, then the instruction is ended. Used by the files emit*.c. Threads: one at a time per
+ * emitter. */
 #include "compiler/ir/ir.h"
 #include "compiler/lower/constant_layout.h"
 #include "compiler/lower/registers.h"
@@ -29,13 +30,6 @@ MUST_CHECK Error *emit_add_uses(Emitter *emitter, IrVariable *const *variables, 
 MUST_CHECK Error *emit_instruction(
     Emitter *emitter, Opcode opcode, uint32_t flags, uint32_t destination);
 MUST_CHECK Error *emit_move(Emitter *emitter, uint64_t from, uint32_t to);
+/* The operand that stands for a value; NULL: an absent one. */
 MUST_CHECK Error *emit_use_operand(
     Emitter *emitter, const IrVariable *variable, uint64_t *out_operand);
-/* emit_moves.c: emits moves that act at once, as if every source was read before any register is
- * written. A source equal to its target is left out. Cycles use the scratch register. */
-MUST_CHECK Error *emit_parallel_moves(
-    Emitter *emitter, const uint64_t *sources, const uint32_t *targets, uint32_t count);
-/* emit_binding.c: emits every kind but IF. *out_ended: control does not continue behind it. */
-MUST_CHECK Error *emit_binding(Emitter *emitter, const IrBinding *binding, bool *out_ended);
-/* emit_ports.c */
-MUST_CHECK Error *emit_ports(Emitter *emitter, const IrFunction *function, uint32_t index);
