@@ -54,7 +54,7 @@ def check_answers(outputs):
         if array.dtype.kind == "f":
             assert np.isfinite(array.astype("f8")).all(), f"{name} is not finite"
     floats = [array for array in outputs.values() if array.dtype.kind == "f" and array.size > 1]
-    assert not floats or max(np.ptp(array.astype("f8")) for array in floats) > 1e-6, "every output is constant"
+    assert not floats or max(np.ptp(array.astype("f8")) for array in floats) > 1e-3, "every output is nearly constant"
 
 
 def text_arrays(outputs):
