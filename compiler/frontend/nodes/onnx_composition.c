@@ -158,7 +158,11 @@ static bool is_number(const ComposedValue *value) {
 static Error *read_comparison(Composer *composer, const ComposedValue *value, bool *out) {
     ComposedValue number;
     char name[COMPOSITION_NAME_SIZE];
+    const bool negative = composer_take(composer, "-");
     bool numeric = composer_take_number(composer, &number);
+    if (negative && !numeric) return composer_fail(composer, "a number");
+    if (negative) number.int_value = -number.int_value;
+    if (negative) number.float_value = -number.float_value;
     if (!numeric && composer_take_name(composer, name)) {
         TRY(composer_look_up(composer, name, &number));
         numeric = true;

@@ -41,12 +41,28 @@ static Error *make_variable(const Composer *composer, const ComposedValue *value
 
 /* ---- calls ---- */
 
-static void print_ints(const Composer *composer, const char *name, TextBuilder *out) {
-    uint32_t count;
-    const int64_t *values = attributes_ints(composer->attributes, name, &count);
+/* kind: I, F or S. */
+static void print_list(const Composer *composer, const char *name, char kind, TextBuilder *out) {
+    const Attributes *attributes = composer->attributes;
+    const int64_t *ints = NULL;
+    const double *floats = NULL;
+    uint32_t count = 0;
+    if (kind == 'I')
+        ints = attributes_ints(attributes, name, &count);
+    else if (kind == 'F')
+        floats = attributes_floats(attributes, name, &count);
+    else
+        count = attributes_text_count(attributes, name);
     text_append(out, "[");
-    for (uint32_t i = 0; i < count; i++)
-        text_appendf(out, "%s%lld", i ? ", " : "", (long long)values[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) text_append(out, ", ");
+        if (ints)
+            text_appendf(out, "%lld", (long long)ints[i]);
+        else if (floats)
+            text_appendf(out, "%.17e", floats[i]);
+        else
+            text_appendf(out, "\"%s\"", attributes_string_at(attributes, name, i));
+    }
     text_append(out, "]");
 }
 
@@ -55,9 +71,9 @@ static Error *print_value(
     Composer *composer, const char *name, TextBuilder *out, bool *out_printed) {
     const char kind = onnx_attribute_kind(composer->composition->attributes, name);
     ComposedValue value;
-    if (kind == 'I') {
+    if (kind == 'I' || kind == 'F' || kind == 'S') {
         *out_printed = attributes_has(composer->attributes, name);
-        if (*out_printed) print_ints(composer, name, out);
+        if (*out_printed) print_list(composer, name, kind, out);
         return NULL;
     }
     TRY(composer_look_up(composer, name, &value));
