@@ -5,7 +5,7 @@ import re
 import numpy as np
 import onnxruntime
 import pytest
-from harness import REFUSED, ROOT, write_unchecked
+from harness import REFUSED, ROOT, load, write_npz, write_unchecked
 from test_compositions import check, model_of, name_of
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_attention.def")
@@ -81,6 +81,38 @@ CASES = [
     ("RotaryEmbedding", [f(BATCH, HEADS, ROWS, SIZE), np.array([4], np.int64), COS, SIN], {"interleaved": 1}, 1),
     ("RotaryEmbedding", [f(BATCH, ROWS, 16), PLACES, COS, SIN], {"num_heads": HEADS, "rotary_embedding_dim": 4}, 1),
 ]
+ONE = f(BATCH, 1, HIDDEN)
+SHARED = {**TWO, "past_present_share_buffer": 1}
+BUFFER_K, BUFFER_V = f(BATCH, HEADS, 9, SIZE), f(BATCH, HEADS, 9, SIZE)
+CASES += [
+    ("DecoderMaskedMultiHeadAttention", [ONE, ONE * 0.5, ONE + 1, None, None, BUFFER_K, BUFFER_V, i([2])], SHARED, 3),
+    ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE + 1, bits(BATCH, 3), None, BUFFER_K, BUFFER_V, i([2]), None, None, f(24)],
+     SHARED, 3),
+]
+# GroupQueryAttention: 4 heads of queries, 2 of keys and values. (operator, new rows, keys in all, rows of the past (0: none),
+# what else: number of keys of each text, attributes, the inputs after total_sequence_length)
+GROUPED = [
+    ("GroupQueryAttention", 4, 4, 0, {}),
+    ("GroupQueryAttention", 4, 4, 8, {}),
+    ("GroupQueryAttention", 4, 4, 0, {"lengths": [4, 2]}),
+    ("GroupQueryAttention", 1, 1, 0, {"packed": True}),
+    ("GroupQueryAttention", 1, 6, 5, {}),
+    ("GroupQueryAttention", 1, 6, 5, {"lengths": [6, 4]}),
+    ("GroupQueryAttention", 1, 6, 9, {"lengths": [6, 4], "packed": True}),
+    ("GroupQueryAttention", 1, 8, 9, {"lengths": [6, 4]}),
+    ("GroupQueryAttention", 3, 6, 3, {"batch": 1}),
+    ("GroupQueryAttention", 3, 6, 9, {"batch": 1}),
+    *[("GroupQueryAttention", *call, {**given, "attributes": attributes})
+      for call, given in (((4, 4, 0), {}), ((1, 6, 9), {"lengths": [6, 4]}), ((3, 6, 3), {"batch": 1}))
+      for attributes in ({"local_window_size": 2}, {"softcap": 1.5}, {"smooth_softmax": 1}, {"scale": 0.2})],
+    *[("GroupQueryAttention", *call, {**given, "rotary": True, "attributes": attributes})
+      for call, given in (((4, 4, 0), {"packed": True}), ((1, 6, 9), {"lengths": [6, 4]}), ((3, 6, 3), {"batch": 1}))
+      for attributes in ({}, {"rotary_interleaved": 1, "local_window_size": 3})],
+    ("GroupQueryAttention", 1, 6, 9, {"rotary": True, "more": [np.array([[5], [3]], np.int64)], "lengths": [6, 4]}),
+    ("GroupQueryAttention", 4, 4, 0, {"more": [None, f(1, 4, 4, 4)]}),
+    ("GroupQueryAttention", 1, 6, 9, {"more": [None, f(BATCH, 1, 1, 6)], "lengths": [6, 4]}),
+    ("GroupQueryAttention", 1, 6, 9, {"more": [None, None, f(4)], "lengths": [6, 4]}),
+]
 HALF = [
     ("Attention", [X, W, B, bits(BATCH, ROWS)], TWO, 1),
     ("Attention", [X, W, B, None, PAST], CAUSAL, 2),
@@ -112,9 +144,16 @@ def _square_mask(x, w, b, mask):
     return _attend(q, k, v, np.where(mask[:, :, :ROWS, :ROWS] > 0, 0, -10000).astype(np.float32))
 
 
+def _one_more(qkv, past_key, past_value):
+    q, k, v = (_heads(part) for part in np.split(qkv, 3, -1))
+    return _attend(q, np.concatenate([past_key, k], 2), np.concatenate([past_value, v], 2))
+
+
 SQUARE = bits(BATCH, 1, 6, 6)
 # onnxruntime has no kernel for these on a CPU; what they mean is written down here.
 BY_HAND = [
+    ("DecoderMaskedMultiHeadAttention", [ONE, K_MADE, V_MADE], SHARED, lambda q, k, v: _attend(_heads(q), k, v)),
+    ("DecoderMaskedMultiHeadAttention", [f(BATCH, 1, 3 * HIDDEN), None, None, None, None, PAST_K, PAST_V], TWO, _one_more),
     ("Attention", [X, W, B, SQUARE], TWO, _square_mask),
     ("Attention", [X, W], TWO, lambda x, w: _attend(*(_heads(part) for part in np.split(x @ w, 3, -1)))),
     ("MultiHeadAttention", [f(BATCH, ROWS, HEADS, 3, SIZE)], TWO, _packed),
@@ -124,7 +163,17 @@ BY_HAND = [
 ]
 REFUSED_CASES = [
     ("Attention", [X, W, B], {**TWO, "do_rotary": 1}, "save the model with RotaryEmbedding"),
-    ("Attention", [X, W, B, None, PAST, None, i([2])], {**TWO, "past_present_share_buffer": 1}, "shares its buffer"),
+    ("Attention", [X, W, B, None, PAST], {**TWO, "past_present_share_buffer": 1}, "without past_sequence_length"),
+    ("GroupQueryAttention", [f(1, 1, 32), f(1, 1, 16), f(1, 1, 16), None, None, i([0]), i(1)],
+     {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}, "do_rotary without cos_cache"),
+    ("GroupQueryAttention", [f(1, 1, 32), f(1, 1, 16), f(1, 1, 16), None, None, i([0]), i(1)],
+     {"num_heads": 4, "kv_num_heads": 2, "sliding_window_cache": 1}, "sliding_window_cache"),
+    ("GroupQueryAttention", [f(1, 1, 32), f(1, 1, 16), f(1, 1, 16), None, None, i([0]), i(1)],
+     {"num_heads": 4, "kv_num_heads": 2, "k_quant_type": "PER_TENSOR"}, "a quantised cache"),
+    ("GroupQueryAttention", [f(1, 1, 32), f(1, 1, 24), f(1, 1, 24), None, None, i([0]), i(1)],
+     {"num_heads": 4, "kv_num_heads": 3}, "4 / 3 is no integer"),
+    ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE, None, None, PAST_K, PAST_V, i([2]), None, i([[[0]]])], TWO,
+     "cache_indirection"),
     ("Attention", [X, W, B], {}, "num_heads"),
     ("Attention", [X, W, B], {"num_heads": 3}, "do not divide"),
     ("Attention", [X, W, B, bits(BATCH, ROWS + 1)], TWO, "cannot read [2, 4]"),
@@ -135,6 +184,21 @@ REFUSED_CASES = [
     ("RotaryEmbedding", [f(BATCH, ROWS, HIDDEN), PLACES, COS, SIN], {"scale": 2.0}, "a scale other than 1"),
     ("RotaryEmbedding", [f(BATCH, ROWS, 7), PLACES, COS, SIN], {"num_heads": 2}, "num_heads 2 for 7 columns"),
 ]
+
+
+def grouped(rows, total, past, given):
+    batch, size = given.get("batch", BATCH), 16
+    q, k, v = f(batch, rows, 4 * size), f(batch, rows, 2 * size), f(batch, rows, 2 * size)
+    arrays = [np.concatenate([q, k, v], -1), None, None] if given.get("packed") else [q, k, v]
+    arrays += [f(batch, 2, past, size), f(batch, 2, past, size)] if past else [None, None]
+    arrays += [i(given.get("lengths", [total] * batch)) - 1, np.int32(total)]
+    angles = np.outer(np.arange(16), 1 / 100 ** (np.arange(8) / 8)).astype(np.float32)
+    arrays += [np.cos(angles), np.sin(angles)] if given.get("rotary") else [None, None]
+    arrays += given.get("more", [])
+    while arrays[-1] is None:
+        arrays.pop()
+    attributes = {"num_heads": 4, "kv_num_heads": 2, "do_rotary": int(given.get("rotary", False)), **given.get("attributes", {})}
+    return model_of("GroupQueryAttention", arrays, attributes, 3)
 
 
 def expected(model, given):
@@ -169,7 +233,49 @@ def test_attention_is_refused_with_its_reason(home, tmp_path, operator, arrays, 
     home.refuses("register", "m", write_unchecked(tmp_path / "m.onnx", model), code=REFUSED, words=(words, "node y0"))
 
 
+@pytest.mark.parametrize("operator,rows,total,past,given", GROUPED, ids=name_of)
+def test_grouped_attention_is_what_onnxruntime_computes(home, tmp_path, operator, rows, total, past, given):
+    """Rows behind the end of a text are nobody's: onnxruntime leaves others there."""
+    model, inputs = grouped(rows, total, past, given)
+    wanted = expected(model, inputs)
+    check(home, tmp_path, model, inputs, {})
+    made = load(tmp_path / "out.npz")
+    for text, length in enumerate(given.get("lengths", [total] * given.get("batch", BATCH))):
+        own = length if rows == total else rows
+        np.testing.assert_allclose(made["y0"][text, :own], wanted["y0"][text, :own], rtol=1e-4, atol=2e-5)
+        for name in ("y1", "y2"):
+            assert made[name].shape == wanted[name].shape
+            np.testing.assert_allclose(made[name][text, :, :length], wanted[name][text, :, :length], rtol=1e-4, atol=2e-5)
+
+
+def test_a_buffer_shared_by_past_and_present_keeps_what_is_behind_the_end(home, tmp_path):
+    arrays = [Q, Q, Q, None, None, None, BUFFER_K, BUFFER_V, i([2])]
+    model, given = model_of("MultiHeadAttention", arrays, TWO, 3)
+    apart, parts = model_of("MultiHeadAttention", [*arrays[:6], BUFFER_K[:, :, :2], BUFFER_V[:, :, :2]], TWO, 3)
+    wanted = expected(apart, parts)
+    for name, buffer in (("y1", BUFFER_K), ("y2", BUFFER_V)):
+        wanted[name] = np.concatenate([wanted[name], buffer[:, :, 5:]], 2)
+    check(home, tmp_path, model, given, wanted)
+
+
+# (operator, new rows, keys in all, rows of the past, what else, words of the error)
+SHORT = [
+    ("GroupQueryAttention", 1, 9, 5, {}, "TensorScatter"),
+    ("GroupQueryAttention", 1, 6, 5, {"lengths": [6, 9]}, "TensorScatter"),
+    ("GroupQueryAttention", 3, 6, 5, {"lengths": [6, 1]}, "TensorScatter"),
+    ("GroupQueryAttention", 4, 6, 0, {}, "Reshape"),
+]
+
+
+@pytest.mark.parametrize("operator,rows,total,past,given,words", SHORT, ids=name_of)
+def test_a_cache_shorter_than_its_lengths_say_ends_the_run(home, tmp_path, operator, rows, total, past, given, words):
+    model, inputs = grouped(rows, total, past, given)
+    home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
+    home.refuses("run", "m", "--input", write_npz(tmp_path / "in.npz", **inputs), "--output", tmp_path / "out.npz",
+                 words=(words,))
+
+
 def test_every_attention_has_a_case():
     with open(TABLE, encoding="utf-8") as file:
         names = set(re.findall(r'ONNX_COMPOSITION\("com\.microsoft\.(\w+)"', file.read()))
-    assert names and names - {case[0] for case in CASES + BY_HAND + REFUSED_CASES} == set()
+    assert names and names - {case[0] for case in CASES + BY_HAND + GROUPED} == set()
