@@ -62,7 +62,7 @@ Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const cha
 
 /* Operators that only handlers build. */
 static bool is_own(OperatorId id) {
-    return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES;
+    return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES || id == OPERATOR_TREE_SCORES;
 }
 
 /* Finds the handler or the composition of a node; NULL where there is none. */

@@ -1,6 +1,7 @@
 /* Operators that ONNX lacks: front ends build them for forms of ONNX's operators that need another
  * shape rule. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "kernels/tensor/dtype_scalar.h"
@@ -78,5 +79,48 @@ Error *shape_rule_split_bounds(PlanRequest *request) {
     TRY(arguments_split_pieces(request, &dim, &step, &count));
     Shape shape = {.rank = 1, .dims = {count + 1}};
     rule_set(request, 0, DTYPE_INT64, &shape);
+    return NULL;
+}
+
+/* ---- TreeScores ---- */
+
+/* Sizes that no list of one entry could have. */
+static Error *check_sizes(const PlanRequest *request) {
+    if (rule_shape(request, 0)->dims[1] < 1) FAIL(INVALID, "rows without columns");
+    if (rule_shape(request, 1)->dims[0] < 1) FAIL(INVALID, "no nodes");
+    if (rule_shape(request, 7)->dims[0] < 1) FAIL(INVALID, "no scores");
+    for (uint32_t i = 0; i < request->input_count; i++)
+        if (rule_shape(request, i)->dims[0] > INT32_MAX && i > 0)
+            FAIL(INVALID, "input %u has %" PRId64 " entries", i, rule_shape(request, i)->dims[0]);
+    return NULL;
+}
+
+Error *shape_rule_tree_scores(PlanRequest *request) {
+    static const uint32_t ranks[] = {2, 2, 2, 1, 1, 1, 1, 1};
+    static const char *const aggregates[] = {"SUM", "AVERAGE", "MIN", "MAX"};
+    const char *aggregate = attributes_text(request->attributes, "aggregate");
+    const bool floats[] = {true, true, false, false, false, false, true, true};
+    bool known = false;
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64)));
+    for (uint32_t i = 0; i < 8; i++) {
+        TRY(rule_check_rank(request, i, ranks[i]));
+        TRY(floats[i] ? rule_check_same_dtype(request, i, 0)
+                      : rule_check_dtype(request, i, DTYPE_BIT(DTYPE_INT32)));
+    }
+    const int64_t nodes = rule_shape(request, 1)->dims[0];
+    const int64_t weights = rule_shape(request, 5)->dims[0], after = nodes + 1;
+    TRY(check_sizes(request));
+    TRY(rule_check_shape(request, 1, 2, (const int64_t[]){nodes, 2}));
+    TRY(rule_check_shape(request, 2, 2, (const int64_t[]){nodes, 2}));
+    TRY(rule_check_shape(request, 4, 1, &after));
+    TRY(rule_check_shape(request, 6, 1, &weights));
+    for (size_t i = 0; i < sizeof aggregates / sizeof *aggregates; i++)
+        known = known || strcmp(aggregate, aggregates[i]) == 0;
+    if (!known) FAIL(INVALID, "aggregate \"%.40s\"", aggregate);
+    if (attributes_int(request->attributes, "depth") < 0)
+        FAIL(INVALID, "depth %" PRId64, attributes_int(request->attributes, "depth"));
+    Shape shape = {
+        .rank = 2, .dims = {rule_shape(request, 0)->dims[0], rule_shape(request, 7)->dims[0]}};
+    rule_set(request, 0, rule_dtype(request, 0), &shape);
     return NULL;
 }

@@ -381,6 +381,21 @@ OnnxAttribute *onnx_set_floats(OnnxNodeProto *node, const char *name, const char
     return attribute;
 }
 
+OnnxAttribute *onnx_set_texts(OnnxNodeProto *node, const char *name, const char *values) {
+    OnnxAttribute *attribute =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+    attribute->strings = zeroed(strlen(values), sizeof *attribute->strings);
+    while (*values) {
+        const size_t length = strcspn(values, " ");
+        ProtobufCBinaryData *text = &attribute->strings[attribute->n_strings++];
+        text->data = zeroed(length, 1);
+        text->len = length;
+        memcpy(text->data, values, length);
+        values += length + (values[length] == ' ');
+    }
+    return attribute;
+}
+
 OnnxAttribute *onnx_set_tensor(OnnxNodeProto *node, const char *name, const char *tensor) {
     OnnxAttribute *attribute =
         add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR);

@@ -49,6 +49,8 @@ OnnxAttribute *onnx_set_text(OnnxNodeProto *node, const char *name, const char *
 /* values: "1 2 3" */
 OnnxAttribute *onnx_set_ints(OnnxNodeProto *node, const char *name, const char *values);
 OnnxAttribute *onnx_set_floats(OnnxNodeProto *node, const char *name, const char *values);
+/* values: "A B" */
+OnnxAttribute *onnx_set_texts(OnnxNodeProto *node, const char *name, const char *values);
 OnnxAttribute *onnx_set_tensor(OnnxNodeProto *node, const char *name, const char *tensor);
 OnnxAttribute *onnx_set_graph(OnnxNodeProto *node, const char *name, OnnxGraph *owned_graph);
 /* Inside a function: the value is the call's attribute of that name. */

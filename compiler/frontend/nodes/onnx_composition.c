@@ -333,15 +333,17 @@ static Error *set_outputs(Composer *composer) {
     return NULL;
 }
 
-/* Lists of floats and strings stay in the node: they may be longer than attributes are. */
+/* Lists of floats and strings, and long ones of integers, stay in the node: they may be longer than
+ * attributes are. */
 static Error *convert_attributes(const OnnxNode *node, const char *declaration, Attributes **out) {
-    const char *skipped[COMPOSITION_CALL_MAX] = {0};
+    const char *skipped[COMPOSITION_LISTS_MAX + 1] = {0};
     uint32_t count = 0;
     for (size_t i = 0; i < node->proto->n_attribute; i++) {
         const char *name = node->proto->attribute[i]->name;
         const char kind = name ? onnx_attribute_kind(declaration, name) : 0;
-        if (kind != 'F' && kind != 'S') continue;
-        if (count + 1 == COMPOSITION_CALL_MAX) FAIL(INVALID, "%u lists", count + 1);
+        const bool is_long = kind == 'I' && node->proto->attribute[i]->n_ints > ATTRIBUTE_LIST_MAX;
+        if (kind != 'F' && kind != 'S' && kind != 't' && !is_long) continue;
+        if (count == COMPOSITION_LISTS_MAX) FAIL(INVALID, "more than %u lists", count);
         skipped[count++] = name;
     }
     return onnx_attribute_convert_declared(node, declaration, skipped, out);

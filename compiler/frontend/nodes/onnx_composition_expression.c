@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/frontend/nodes/onnx_composition_internal.h"
+#include "compiler/frontend/nodes/onnx_trees.h"
 
 bool composer_take_number(Composer *composer, ComposedValue *out) {
     composer_skip_space(composer);
@@ -331,10 +332,27 @@ static Error *read_value(Composer *composer, ComposedValue *out) {
     }
 }
 
+/* scores, count, only, positive = TreeScores() */
+static Error *read_tree_scores(Composer *composer, ComposedValue out[4]) {
+    uint32_t count;
+    bool positive;
+    int64_t only;
+    out[0] = (ComposedValue){0};
+    if (!composer_take(composer, "(") || !composer_take(composer, ")"))
+        return composer_fail(composer, "()");
+    TRY(onnx_tree_scores(composer->node, &out[0].variable, &count, &only, &positive));
+    out[1] = (ComposedValue){.kind = COMPOSED_INT, .int_value = count};
+    out[2] = (ComposedValue){.kind = COMPOSED_INT, .int_value = only};
+    out[3] = (ComposedValue){.kind = COMPOSED_INT, .int_value = positive};
+    return NULL;
+}
+
 Error *composer_read_expression(
     Composer *composer, uint32_t result_count, ComposedValue *out_results) {
     char name[COMPOSITION_NAME_SIZE];
     if (result_count == 1) return read_value(composer, out_results);
     if (!composer_take_name(composer, name)) return composer_fail(composer, "an operator");
+    if (strcmp(name, "TreeScores") == 0 && result_count == 4)
+        return read_tree_scores(composer, out_results);
     return read_call(composer, name, result_count, out_results);
 }

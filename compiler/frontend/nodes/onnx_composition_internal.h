@@ -4,7 +4,12 @@
 #include "compiler/frontend/nodes/onnx_composition.h"
 #include "kernels/operator/operator.h"
 
-enum { COMPOSITION_NAMES_MAX = 96, COMPOSITION_NAME_SIZE = 48, COMPOSITION_CALL_MAX = 16 };
+enum {
+    COMPOSITION_NAMES_MAX = 96,
+    COMPOSITION_NAME_SIZE = 48,
+    COMPOSITION_CALL_MAX = 16,
+    COMPOSITION_LISTS_MAX = 64
+};
 
 typedef enum ComposedKind {
     COMPOSED_VARIABLE,

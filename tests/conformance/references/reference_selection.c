@@ -148,3 +148,58 @@ void reference_det(ReferenceCall *call) {
     for (int64_t i = 0; i < call->outputs[0].count; i++)
         call->outputs[0].values[i] = determinant(call->inputs[0].values + i * n * n, n);
 }
+
+/* ---- TreeScores ---- */
+
+/* The place that a wild index stands for. */
+static int64_t place_in(double index, int64_t count) {
+    return index < 0 || index >= (double)count ? count - 1 : (int64_t)index;
+}
+
+/* The node where a row ends that begins at a root. */
+static int64_t end_of(const ReferenceCall *call, int64_t row, int64_t node) {
+    const ReferenceTensor *rows = &call->inputs[0];
+    const double *intervals = call->inputs[1].values, *links = call->inputs[2].values;
+    const int64_t columns = rows->shape.dims[1], nodes = call->inputs[1].shape.dims[0];
+    for (int64_t i = 0; i < attributes_int(call->attributes, "depth"); i++) {
+        const uint32_t test = (uint32_t)(int32_t)links[2 * node];
+        const double x = rows->values[row * columns + place_in(test / 2, columns)];
+        const bool within =
+            isnan(x) ? test % 2 == 1 : x >= intervals[2 * node] && x <= intervals[2 * node + 1];
+        const uint32_t next = (uint32_t)(int32_t)links[2 * node + 1] + !within;
+        node = place_in(next, nodes);
+    }
+    return node;
+}
+
+/* Score e of the nodes where a row ends. */
+static double aggregate(ReferenceCall *call, const int64_t *ends, int64_t score) {
+    const char *how = attributes_text(call->attributes, "aggregate");
+    const double *starts = call->inputs[4].values, *weights = call->inputs[6].values;
+    const int64_t trees = call->inputs[3].count, scores = call->inputs[7].count;
+    double sum = 0, least = INFINITY, most = -INFINITY;
+    for (int64_t t = 0; t < trees; t++)
+        for (int64_t i = 0; i < call->inputs[5].count; i++) {
+            if ((double)i < starts[ends[t]] || (double)i >= starts[ends[t] + 1]) continue;
+            if (place_in(call->inputs[5].values[i], scores) != score) continue;
+            sum += weights[i];
+            least = fmin(least, weights[i]);
+            most = fmax(most, weights[i]);
+        }
+    if (strcmp(how, "AVERAGE") == 0) return sum / (double)trees;
+    if (strcmp(how, "SUM") == 0) return sum;
+    if (least > most) return 0;
+    return strcmp(how, "MIN") == 0 ? least : most;
+}
+
+void reference_tree_scores(ReferenceCall *call) {
+    const ReferenceTensor *out = &call->outputs[0], *roots = &call->inputs[3];
+    const int64_t scores = out->shape.dims[1], nodes = call->inputs[1].shape.dims[0];
+    int64_t ends[8];
+    for (int64_t row = 0; row < out->shape.dims[0]; row++) {
+        for (int64_t t = 0; t < roots->count; t++)
+            ends[t] = end_of(call, row, place_in(roots->values[t], nodes));
+        for (int64_t e = 0; e < scores; e++)
+            out->values[row * scores + e] = aggregate(call, ends, e) + call->inputs[7].values[e];
+    }
+}

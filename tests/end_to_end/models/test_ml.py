@@ -99,6 +99,106 @@ REFUSED_CASES = [
 ]
 
 
+MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+CLASSIFIER, REGRESSOR = "TreeEnsembleClassifier", "TreeEnsembleRegressor"
+
+
+def trees(operator, ids, lowest=-1.0, count=5, depth=3, columns=4, modes=("BRANCH_LEQ",), seed=3, **attributes):
+    """Random trees whose leaves have a weight for each of ids."""
+    rng = np.random.default_rng(seed)
+    kind = "target" if operator == REGRESSOR else "class"
+    nodes = {name: [] for name in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
+                                   "missing_value_tracks_true")}
+    weights = {"treeids": [], "nodeids": [], "ids": [], "weights": []}
+
+    def add(tree, free, level):
+        node = free[0]
+        leaf = level == depth or (level > 0 and rng.random() < 0.2)
+        row = {"treeids": tree, "nodeids": node, "featureids": int(rng.integers(columns)), "values": float(rng.integers(-3, 4)) / 2,
+               "modes": "LEAF" if leaf else modes[int(rng.integers(len(modes)))], "truenodeids": 0, "falsenodeids": 0,
+               "missing_value_tracks_true": int(rng.integers(2))}
+        place = len(nodes["treeids"])
+        for name, value in row.items():
+            nodes[name].append(value)
+        free[0] += 1
+        if leaf:
+            for i in ids:
+                for name, value in (("treeids", tree), ("nodeids", node), ("ids", i), ("weights", float(rng.uniform(lowest, 1)) / count)):
+                    weights[name].append(value)
+            return node
+        nodes["truenodeids"][place] = add(tree, free, level + 1)
+        nodes["falsenodeids"][place] = add(tree, free, level + 1)
+        return node
+
+    for tree in range(count):
+        add(tree, [0], 0)
+    made = {f"nodes_{name}": values for name, values in nodes.items()}
+    made.update({f"{kind}_{name}": values for name, values in weights.items()})
+    return {**made, **({"n_targets": 1} if operator == REGRESSOR else {}), **attributes}
+
+
+GRID = (SEED.integers(-4, 5, (70, 4)) / 2).astype(np.float32)
+GRID[3, :2] = GRID[20] = np.nan
+HALVES = GRID[:9]
+TREE_CASES = [
+    (REGRESSOR, [GRID], trees(REGRESSOR, [0])),
+    (REGRESSOR, [GRID[:1]], trees(REGRESSOR, [0], count=19)),
+    (REGRESSOR, [GRID], trees(REGRESSOR, [0], modes=MODES, depth=6, base_values=[0.25])),
+    (CLASSIFIER, [np.nan_to_num(GRID).astype(np.int64)], trees(CLASSIFIER, [0], classlabels_int64s=[5, 7])),
+    (REGRESSOR, [GRID.astype(np.float64)], trees(REGRESSOR, [0])),
+    *[(REGRESSOR, [HALVES], trees(REGRESSOR, [0, 1, 2], n_targets=3, aggregate_function=name, base_values=[0.5, 0.0, -1.0]))
+      for name in ("SUM", "AVERAGE", "MIN", "MAX")],
+    (REGRESSOR, [HALVES], trees(REGRESSOR, [0, 2], n_targets=3, aggregate_function="MIN")),
+    (REGRESSOR, [HALVES], trees(REGRESSOR, [0], lowest=0.1, post_transform="PROBIT")),
+    (REGRESSOR, [HALVES], trees(REGRESSOR, [0, 1], n_targets=2, post_transform="SOFTMAX")),
+    *[(CLASSIFIER, [GRID], trees(CLASSIFIER, [0], lowest, classlabels_int64s=[5, 7], post_transform=post))
+      for lowest in (-1.0, 0.0) for post in ("NONE", "LOGISTIC", "SOFTMAX")],
+    (CLASSIFIER, [HALVES], trees(CLASSIFIER, [0], classlabels_strings=["no", "yes"], base_values=[0.25], post_transform="LOGISTIC")),
+    (CLASSIFIER, [HALVES], trees(CLASSIFIER, [1], classlabels_int64s=[5, 7])),
+    (CLASSIFIER, [HALVES], trees(CLASSIFIER, [0], classlabels_int64s=[0])),
+    *[(CLASSIFIER, [HALVES], trees(CLASSIFIER, [0, 1, 2], classlabels_int64s=[5, 7, 9], post_transform=post))
+      for post in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")],
+    (CLASSIFIER, [HALVES], trees(CLASSIFIER, [0, 2], classlabels_strings=["a", "b", "c"], base_values=[0.1, 0.2, 0.3])),
+]
+
+
+def broken(**changes):
+    made = trees(REGRESSOR, [0], count=1, depth=2, seed=5)
+    for name, (place, value) in changes.items():
+        made[name] = made[name][:place] + [value] + made[name][place + 1:]
+    return made
+
+
+def linked(yes, no):
+    """Nodes 0 to 3 of one tree; a leaf has no children."""
+    return {"nodes_treeids": [0] * 4, "nodes_nodeids": [0, 1, 2, 3], "nodes_featureids": [0] * 4, "nodes_values": [0.0] * 4,
+            "nodes_modes": ["LEAF" if node is None else "BRANCH_LEQ" for node in yes], "nodes_truenodeids": [node or 0 for node in yes],
+            "nodes_falsenodeids": [node or 0 for node in no], "target_treeids": [0], "target_nodeids": [3], "target_ids": [0],
+            "target_weights": [1.0]}
+
+
+BROKEN_TREES = [
+    (broken(nodes_truenodeids=(0, 99)), "has no node 99"),
+    (broken(nodes_truenodeids=(0, 0)), "node 0 of tree 0 is in a cycle"),
+    (broken(nodes_truenodeids=(0, 2), nodes_falsenodeids=(0, 2)), "roots, not one"),
+    (broken(nodes_nodeids=(1, 0)), "node 0 of tree 0 is there twice"),
+    (broken(nodes_treeids=(1, 1)), "has no node 1"),
+    (broken(nodes_modes=(0, "BRANCH_OWN")), "BRANCH_OWN"),
+    (broken(nodes_featureids=(0, -1)), "nodes_featureids[0] is -1"),
+    (broken(target_ids=(0, 1)), "target_ids[0] is 1 of 1 scores"),
+    (broken(target_nodeids=(0, 77)), "has no node 77"),
+    ({**broken(), "nodes_values": [0.0]}, "nodes_values has 1 entries"),
+    ({**broken(), "nodes_modes": ["LEAF"]}, "nodes_modes has 1 entries"),
+    ({**broken(), "target_treeids": [0]}, "target_treeids has 1 entries"),
+    ({**broken(), "base_values": [1.0, 2.0]}, "base_values has 2 entries"),
+    ({**broken(), "aggregate_function": "OWN"}, "aggregate_function"),
+    ({**broken(), "n_targets": 0}, "0 scores"),
+    (linked([None, 2, 1, None], [None, 3, 3, None]), "node 1 of tree 0 is in a cycle"),
+    (linked([1, 2, 3, 0], [1, 2, 3, 0]), "tree 0 has 0 roots"),
+    (linked([1, 2, None, None], [2, 3, None, None]), "node 2 of tree 0 is reached in two ways"),
+]
+
+
 def kind_of(array):
     return TensorProto.STRING if array.dtype.kind == "U" else helper.np_dtype_to_tensor_dtype(array.dtype)
 
@@ -159,6 +259,26 @@ def test_an_operator_is_refused_with_its_reason(home, tmp_path, operator, arrays
     home.refuses("register", "m", write_unchecked(tmp_path / "m.onnx", model), code=REFUSED, words=words)
 
 
+@pytest.mark.parametrize("operator,arrays,attributes", TREE_CASES, ids=name_of)
+def test_trees_are_what_onnxruntime_computes(home, tmp_path, operator, arrays, attributes):
+    model, given = model_of(operator, arrays, attributes, 2 if operator == CLASSIFIER else 1)
+    tolerance = 1e-3 if attributes.get("post_transform") == "PROBIT" else 2e-5
+    check(home, tmp_path, model, given, peer(model, given), tolerance)
+
+
+@pytest.mark.parametrize("attributes,words", BROKEN_TREES, ids=[words for _, words in BROKEN_TREES])
+def test_what_is_no_tree_is_refused_by_name(home, tmp_path, attributes, words):
+    model, _ = model_of(REGRESSOR, [HALVES], attributes, 1)
+    home.refuses("register", "m", write_unchecked(tmp_path / "m.onnx", model), code=REFUSED, words=(words, REGRESSOR))
+
+
+def test_trees_may_be_more_than_attributes_hold(home, tmp_path):
+    attributes = trees(REGRESSOR, [0], count=300, depth=9, base_values=[0.5])
+    assert len(attributes["nodes_values"]) > 1 << 16
+    model, given = model_of(REGRESSOR, [GRID], attributes, 1)
+    check(home, tmp_path, model, given, peer(model, given))
+
+
 def test_a_category_that_is_not_listed_ends_the_run(home, tmp_path):
     model, _ = model_of("OneHotEncoder", [ints(3, 1)], {"cats_int64s": [1, 2, 3], "zeros": 0}, 1)
     home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
@@ -176,4 +296,4 @@ def test_weights_may_be_more_than_attributes_hold(home, tmp_path):
 def test_every_composition_has_a_case():
     with open(TABLE, encoding="utf-8") as file:
         names = set(re.findall(r'ONNX_COMPOSITION\("ai\.onnx\.ml\.(\w+)"', file.read()))
-    assert names - {case[0] for case in CASES} == set()
+    assert names - {case[0] for case in CASES + TREE_CASES} == set()

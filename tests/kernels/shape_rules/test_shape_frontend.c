@@ -1,5 +1,8 @@
 #include "tests/kernels/fixtures/infer_fixture.h"
 
+#define TREES(rows, base)                                                                          \
+    rows " float32[4,2] int32[4,2] int32[2] int32[5] int32[6] float32[6] " base
+
 static void test_frontend_rules_place_axes_and_bounds(void **state) {
     (void)state;
     static const InferRow rows[] = {
@@ -10,6 +13,15 @@ static void test_frontend_rules_place_axes_and_bounds(void **state) {
         {"AlignAxes", "{axis=-3}", "float32[3] int8[2,3]", "! axis -3 for rank 1 within rank 2"},
         {"AlignAxes", "{axis=0}", "float32[2,3] int8[2]", "! axis 0 for rank 2 within rank 1"},
         {"SplitBounds", NULL, "int64[2]=5,2", "int64[6]"},
+        {"TreeScores", "{depth=1}", TREES("float32[7,3]", "float32[2]"), "float32[7, 2]"},
+        {"TreeScores", "{depth=1}", TREES("float64[7,3]", "float32[2]"),
+            "! input 0 is float64, input 1 is float32"},
+        {"TreeScores", "{depth=1}", TREES("float32[7]", "float32[2]"), "! input 0 has rank 1"},
+        {"TreeScores", "{depth=1}", TREES("float32[7,0]", "float32[2]"), "! rows without columns"},
+        {"TreeScores", "{depth=1}", TREES("float32[7,3]", "float32[0]"), "! no scores"},
+        {"TreeScores", "{depth=-1}", TREES("float32[7,3]", "float32[2]"), "! depth -1"},
+        {"TreeScores", "{aggregate=\"SOME\", depth=1}", TREES("float32[7,3]", "float32[2]"),
+            "! aggregate \"SOME\""},
         {"SplitBounds", "{axis=1}", "int64[2]=5,2 int64[]=2", "int64[2]"},
         {"SplitBounds", NULL, "int64[2]=5,2 int32[3]=1,4,0", "int64[4]"},
         {"SplitBounds", NULL, "int64[1]=0 int64[0]", "int64[1]"},
