@@ -58,6 +58,8 @@ def measure(options, recipe, results):
     row = {"model": recipe.name, "kind": recipe.kind, "tool": recipe.tool}
     try:
         make(options.folder, recipe)
+        if options.make:
+            return
         with tempfile.TemporaryDirectory() as folder:
             pair = Pair(options, os.path.join(folder, "home"), recipe.name, *files_of(options.folder, recipe))
             wrong = differs(pair, folder, TOLERANCE[recipe.tolerance])
@@ -67,7 +69,8 @@ def measure(options, recipe, results):
                 results.append({**row, "threads": threads, **pair.compare(threads)})
     except (Exception, SystemExit) as error:  # a tool's own: the next model is measured all the same
         results.append({**row, "problem": " ".join(str(error).split())[-200:]})
-    print(f"{recipe.name}: done", file=sys.stderr, flush=True)
+    finally:
+        print(f"{recipe.name}: done", file=sys.stderr, flush=True)
 
 
 def ratio(row):
@@ -97,6 +100,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     add_common_options(parser)
     parser.add_argument("--folder", default=CACHE, help=f"where the models are kept (default {CACHE})")
+    parser.add_argument("--make", action="store_true", help="makes the models and measures nothing")
     parser.add_argument("--only", nargs="+", choices=[recipe.name for recipe in RECIPES])
     parser.add_argument("--kind", nargs="+", choices=sorted({recipe.kind for recipe in RECIPES}))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])

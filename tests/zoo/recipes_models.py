@@ -98,6 +98,24 @@ def _t5(part):
     return wrap(model, lambda model, hidden, ids: model(encoder_outputs=(hidden,), decoder_input_ids=ids, use_cache=False).logits)
 
 
+def _t5_cached():
+    """One step of the decoder: its own cache grows, that of the encoder's text stays."""
+    settings = {"vocab_size": 99, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
+
+    def step(model, ids, keys, values, far_keys, far_values, hidden):
+        from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        cache.self_attention_cache.update(keys, values, 0)
+        cache.cross_attention_cache.update(far_keys, far_values, 0)
+        cache.is_updated[0] = True
+        made = model(encoder_outputs=(hidden,), decoder_input_ids=ids, past_key_values=cache, use_cache=True)
+        layer = made.past_key_values.self_attention_cache.layers[0]
+        return made.logits, layer.keys, layer.values
+
+    return wrap(_model("T5", "ForConditionalGeneration", settings), step)
+
+
 def _whisper(part):
     settings = {"vocab_size": 99, "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
                 "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "num_mel_bins": 8,
@@ -220,6 +238,9 @@ RECIPES = [
       for name in CAUSAL],
     *_both("t5_encoder", "encoder", lambda: _t5("encoder"), IDS),
     torch_recipe("t5_decoder_dynamo", "decoder", lambda: _t5("decoder"), {"hidden": reals(1, 7, 32), "ids": whole(1, 4, high=99)}),
+    torch_recipe("t5_cache_dynamo", "decoder with cache", _t5_cached,
+                 {"ids": whole(1, 1, high=99), **{name: reals(1, 4, 3, 8) for name in ("keys", "values")},
+                  **{name: reals(1, 4, 7, 8) for name in ("far_keys", "far_values")}, "hidden": reals(1, 7, 32)}),
     *_both("whisper_encoder", "speech", lambda: _whisper("encoder"), {"x": reals(1, 8, 32)}),
     torch_recipe("whisper_decoder_dynamo", "speech", lambda: _whisper("decoder"),
                  {"ids": whole(1, 4, high=99), "hidden": reals(1, 16, 32)}),

@@ -108,6 +108,33 @@ def _vectors():
                {"x": reals(4, 2), "y": given([[1, float("nan"), 2], [0, 1, float("nan")], [3, 2, 1], [1, 1, 1]], "float32")}, 3)
 
 
+def _odd_entries():
+    """Shapes that are wrong, twice there or of nothing; weights of nothing; imports of nothing; nodes without a name."""
+    random = np.random.RandomState(6)
+    weights = [numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+               for name, shape in (("w", (3, 8, 6)), ("unused", (5, 5)))]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("Dropout", ["b"], ["c", "", ]), helper.make_node("ReduceMean", ["c", ""], ["y"], keepdims=0)]
+
+    def make():
+        graph = helper.make_graph(nodes, "", [_value("x", [3, "n", 8])], [_value("y", [])], weights)
+        graph.value_info.extend([_value("a", [3, "m", 7]), _value("a", [3, "m", 7]), _value("gone", [1]), _value("b", None)])
+        imports = [helper.make_opsetid(domain, version) for domain, version in (("", 18), (ML, 3), ("com.microsoft.experimental", 1))]
+        return helper.make_model(graph, opset_imports=imports, ir_version=8, producer_name=""), {"x": reals(3, 4, 8)}
+
+    return Recipe("odd_entries", "onnx helper", "classification", make)
+
+
+def _one_import():
+    """A file that imports ai.onnx.ml alone."""
+    def make():
+        node = helper.make_node("LinearRegressor", ["x"], ["y"], domain=ML, coefficients=[0.5, -1.0, 2.0], intercepts=[0.25])
+        graph = helper.make_graph([node], "linear", [_value("x", ["n", 3])], [_value("y", ["n", 1])])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid(ML, 1)], ir_version=6), {"x": reals(5, 3)}
+
+    return Recipe("one_import", "onnx helper, ai.onnx.ml", "tabular", make)
+
+
 MAX, MIN, SUM, AVERAGE = 3, 2, 1, 0
 RECIPES = [
     catboost("catboost_classifier", "CatBoostClassifier", 3),
@@ -116,6 +143,6 @@ RECIPES = [
     *[simplified(name, tool) for name in ("swin_script", "llama_script", "center_net_script") for tool in ("onnxslim", "onnxsim")],
     _ensemble("ensemble_sum", SUM, [0]), _ensemble("ensemble_max", MAX, [1, 2, 3]), _ensemble("ensemble_min", MIN, [4, 5, 0]),
     _ensemble("ensemble_average", AVERAGE, [0, 1]),
-    _labels(), _vectors(),
+    _labels(), _vectors(), _odd_entries(), _one_import(),
 ]
 
