@@ -6,6 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from harness import REFUSED, ROOT, load, write_npz, write_unchecked
+from onnx import TensorProto, helper
 from test_compositions import check, model_of, name_of
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_attention.def")
@@ -329,6 +330,31 @@ def test_a_buffer_shared_by_past_and_present_keeps_what_is_behind_the_end(home, 
     for name, buffer in (("y1", BUFFER_K), ("y2", BUFFER_V)):
         wanted[name] = np.concatenate([wanted[name], buffer[:, :, 5:]], 2)
     check(home, tmp_path, model, given, wanted)
+
+
+@pytest.mark.parametrize("mask", [bits(BATCH, ROWS), bits(BATCH, ROWS, ROWS)], ids=["texts", "rows"])
+def test_a_mask_whose_rank_only_the_run_knows_is_applied(home, tmp_path, mask):
+    model, given = model_of("Attention", [X, W, B, mask], TWO, 1)
+    wanted = expected(model, given)
+    model.graph.node.insert(0, helper.make_node("Reshape", ["flat", "shape"], ["x3"]))
+    del model.graph.input[3]
+    model.graph.input.extend([helper.make_tensor_value_info("flat", TensorProto.INT32, ["n"]),
+                              helper.make_tensor_value_info("shape", TensorProto.INT64, ["r"])])
+    del given["x3"]
+    check(home, tmp_path, model, {**given, "flat": mask.ravel(), "shape": np.array(mask.shape, np.int64)}, wanted)
+
+
+def test_a_key_whose_rank_only_the_run_knows_has_three_dimensions(home, tmp_path):
+    model, given = model_of("MultiHeadAttention", [Q, K, V_SAME], TWO, 1)
+    wanted = expected(model, given)
+    model.graph.node.insert(0, helper.make_node("Reshape", ["flat", "shape"], ["x1"]))
+    del model.graph.input[1]
+    model.graph.input.extend([helper.make_tensor_value_info("flat", TensorProto.FLOAT, ["n"]),
+                              helper.make_tensor_value_info("shape", TensorProto.INT64, ["r"])])
+    del given["x1"]
+    check(home, tmp_path, model, {**given, "flat": K.ravel(), "shape": np.array(K.shape, np.int64)}, wanted)
+    made = write_npz(tmp_path / "made.npz", **given, flat=K_MADE.ravel(), shape=np.array(K_MADE.shape, np.int64))
+    home.refuses("run", "m", "--input", made, "--output", tmp_path / "out.npz", words=("Transpose",))
 
 
 # (operator, new rows, keys in all, rows of the past, what else, words of the error)
