@@ -27,6 +27,7 @@ void recent_chunks_release(RecentChunks *chunks);
 DEFINE_OWN(RecentChunks, recent_chunks_release);
 bool recent_chunks_find(
     RecentChunks *chunks, TenantId tenant, const Digest *hash, ChunkSize *out_size);
-/* Adds a chunk. The chunk must be committed, and size.stored must not be 0. */
+/* Adds a chunk, if there is memory for it. The chunk must be committed, and size.stored must not be
+ * 0. */
 void recent_chunks_note(RecentChunks *chunks, TenantId tenant, const Digest *hash, ChunkSize size);
 void recent_chunks_forget(RecentChunks *chunks, TenantId tenant, const Digest *hash);
