@@ -113,6 +113,7 @@ static void prepare(const TestHome *home, const FaultScenario *scenario) {
 void fault_scenario_run(
     const FaultScenario *scenario, FaultPrinter *print, KvfsFault fault, bool forever) {
     kvfs_install();
+    kvfs_allocate_ahead(false);
     TestHome OWN_HOME(template_home) = fixture_home_make();
     TestHome OWN_HOME(home) = fixture_home_make();
     TextBuilder OWN_TEXT(old_state) = {0};
@@ -124,4 +125,5 @@ void fault_scenario_run(
     print_home(&home, print, &new_state);
     States states = {print, text_builder_get(&old_state), text_builder_get(&new_state)};
     run_fault(&template_home, &home, scenario, fault, forever, &states);
+    kvfs_allocate_ahead(true);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { SECTOR = 512, PATH_SIZE_MAX = 512 };
@@ -36,6 +37,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows
 static uint64_t armed_at, operation_count, random_state;
 static bool armed_forever;
 static UnsyncedWrite *unsynced;
+static _Atomic bool skips_ahead;
 
 void kvfs_arm(KvfsFault fault, uint64_t at, bool forever, uint64_t seed) {
     (void)pthread_mutex_lock(&mutex);
@@ -298,4 +300,11 @@ void kvfs_install(void) {
     int code = sqlite3_vfs_register(&vfs, 1);
     assert(code == SQLITE_OK);
     (void)code;
+}
+
+void kvfs_allocate_ahead(bool allocates) { skips_ahead = !allocates; }
+
+/* Stands for libc's in this program. */
+int fallocate(int file, int mode, off_t offset, off_t size) {
+    return skips_ahead ? 0 : (int)syscall(SYS_fallocate, file, mode, offset, size);
 }

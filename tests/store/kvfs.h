@@ -28,3 +28,8 @@ void kvfs_arm(KvfsFault fault, uint64_t at, bool forever, uint64_t seed);
 /* Operations counted since kvfs_arm. */
 uint64_t kvfs_count(void);
 const char *kvfs_fault_name(KvfsFault fault);
+
+/* Whether blocks ahead of a file's end are allocated; they are, until this is called. Neither the
+ * contents of a file nor the operations counted here depend on those blocks, which in a file system
+ * in memory take a third of a round's time to clear. */
+void kvfs_allocate_ahead(bool allocates);
