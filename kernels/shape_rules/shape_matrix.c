@@ -97,3 +97,17 @@ Error *shape_rule_fused_matmul_bfloat16(PlanRequest *request) {
 Error *shape_rule_fused_matmul_int8(PlanRequest *request) {
     return lower_matmul(request, DTYPE_INT8, 3);
 }
+
+Error *shape_rule_matmul_blocks(PlanRequest *request) {
+    static const DTypeSet codes =
+        DTYPES_PACKED_INTEGER | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
+    const int64_t block = attributes_int(request->attributes, "block_size");
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(rule_check_dtype(request, 1, codes));
+    TRY(rule_check_dtype(request, 2, DTYPE_BIT(DTYPE_FLOAT32)));
+    if (rule_shape(request, 0)->rank < 2)
+        FAIL(INVALID, "input 0 has rank %u", rule_shape(request, 0)->rank);
+    for (uint32_t i = 1; i < 3; i++) TRY(rule_check_rank(request, i, 2));
+    if (block < 1) FAIL(INVALID, "block_size %" PRId64, block);
+    return rule_by_expansion(request);
+}

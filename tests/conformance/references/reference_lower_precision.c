@@ -42,6 +42,25 @@ void reference_matmul_bfloat16(ReferenceCall *call) {
     finish(call, 2);
 }
 
+void reference_matmul_blocks(ReferenceCall *call) {
+    const ReferenceTensor *a = &call->inputs[0], *codes = &call->inputs[1];
+    const ReferenceTensor *scales = &call->inputs[2], *zeros = &call->inputs[3];
+    ReferenceTensor *out = &call->outputs[0];
+    const int64_t columns = codes->shape.dims[0], depth = codes->shape.dims[1];
+    const int64_t block = attributes_int(call->attributes, "block_size");
+    for (int64_t i = 0; i < out->count; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < depth; k++) {
+            const int64_t at = i % columns * scales->shape.dims[1] + k / block;
+            const double zero = zeros->present ? zeros->values[at] : 0;
+            const float weight =
+                (float)(codes->values[i % columns * depth + k] - zero) * (float)scales->values[at];
+            sum += a->values[i / columns * depth + k] * (double)weight;
+        }
+        out->values[i] = sum;
+    }
+}
+
 typedef struct Row {
     float inverse, step;
     double zero;

@@ -80,6 +80,21 @@ def gather(data, scales, indices, zeros=None, **attributes):
     return model_of("GatherBlockQuantized", [("i", indices)], constants, {"block_size": 16, **attributes}), {"i": indices}
 
 
+def dequantized(dtype, depth, columns, zeros):
+    """The same product in the operators of ai.onnx, with blocks along the depth."""
+    constants = {"b": few(dtype, depth, columns), "s": numpy_helper.from_array(positive(depth // 32, columns))}
+    if zeros:
+        constants["z"] = few(dtype, depth // 32, columns)
+    for name, tensor in constants.items():
+        tensor.name = name
+    a = f(3, depth)
+    nodes = [helper.make_node("DequantizeLinear", list(constants), ["w"], axis=0, block_size=32),
+             helper.make_node("MatMul", ["a", "w"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("a", TensorProto.FLOAT, a.shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, columns])], list(constants.values()))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), {"a": a}
+
+
 IDS = np.array([[3, 0, 5], [-1, 2, 2]], np.int64)
 GROUPS = RANDOM.integers(0, 3, 40).astype(np.int32)
 CASES = {
@@ -98,6 +113,14 @@ CASES = {
     "2 bits, zero points": nbits(7, 96, bits=2, block=32, zeros="packed"),
     "8 bits": nbits(7, 32, bits=8),
     "8 bits, zero points and a tail": nbits(7, 50, bits=8, block=32, zeros="packed", bias=True),
+    # more than a small constant: the weights stay codes to the end
+    "4 bits, large": nbits(40, 96, block=32, a=f(35, 96)),
+    "4 bits, large, zero points and a tail": nbits(40, 602, block=32, zeros="packed", bias=True),
+    "4 bits, large, an odd depth": nbits(40, 97, zeros="packed"),
+    "2 bits, large": nbits(40, 96, bits=2, zeros="packed"),
+    "8 bits, large": nbits(40, 96, bits=8, block=64),
+    "DequantizeLinear before MatMul": dequantized("int4", 64, 40, zeros=False),
+    "DequantizeLinear with zero points before MatMul": dequantized("uint4", 64, 42, zeros=True),
     "FP4": bnb4(6, 32, 16, 0),
     "NF4": bnb4(6, 32, 64, 1),
     "NF4, a tail": bnb4(5, 21, 16, 1),
@@ -114,7 +137,10 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_blocks_are_what_onnxruntime_computes(home, tmp_path, case):
     model, given = CASES[case]
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    # optimised, it rounds the activations of DequantizeLinear before MatMul to eight bits
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     wanted = session.run(None, given)[0]
     # both compute halves as floats, and round the result once or twice
     check(home, tmp_path, model, given, {"y": wanted}, *((2e-3, 1e-3) if wanted.dtype == np.float16 else ()))
@@ -232,3 +258,11 @@ def test_weights_stay_in_their_bits(home, tmp_path, bits):
     held = {3: 4}.get(bits, bits)  # elements have 2, 4 or 8 bits
     print(f"{bits} bits: {small} bytes, float32 {whole}")
     assert small < rows * depth * held // 8 + 3 * rows * depth // 64 * 4 + 16384 < whole
+
+
+@pytest.mark.parametrize("case", ["4 bits, large", "DequantizeLinear before MatMul"])
+def test_both_spellings_become_one_operator(home, tmp_path, case):
+    model, _ = CASES[case]
+    home.call("compile", write_unchecked(tmp_path / "m.onnx", model), "-o", tmp_path / "m.lvx")
+    code = home.call("disasm", tmp_path / "m.lvx", as_json=False)
+    assert "FusedMatMulBlocks" in code.out and "DequantizeLinear" not in code.out

@@ -42,6 +42,8 @@ static void test_operator_cost_of_products(void **state) {
             4 * (15 + 35 + 21 + 21)},
         {"FusedMatMulBFloat16", NULL, "float32[3,5] bfloat16[5,7]", 1, 2 * 3 * 5 * 7,
             4 * 15 + 2 * 35 + 4 * 21},
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[3,5] int4[7,5] float32[7,3]", 1,
+            2 * 3 * 5 * 7, 4 * 15 + 17.5 + 4 * 21 + 4 * 21},
         {"FusedMatMulInt8", NULL, "float32[3,5] int8[5,7] float32[7]", 1, 2 * 3 * 5 * 7,
             4 * 15 + 35 + 4 * 7 + 4 * 21},
         {"MatMulInteger", NULL, "uint8[3,5] int8[5,7]", 1, 2 * 3 * 5 * 7, 15 + 35 + 4 * 21},

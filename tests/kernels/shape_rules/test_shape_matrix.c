@@ -70,9 +70,31 @@ static void test_matrix_rules_multiply_and_fuse(void **state) {
     infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
 }
 
+static void test_matrix_rules_read_blocks(void **state) {
+    (void)state;
+    static const InferRow rows[] = {
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[5,2,3] int4[4,3] float32[4,2] int4[4,2]",
+            "float32[5, 2, 4]"},
+        {"FusedMatMulBlocks", "{block_size=0}", "float32[2,3] int4[4,3] float32[4,2]",
+            "! block_size 0"},
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[3] int4[4,3] float32[4,2]",
+            "! input 0 has rank 1"},
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[2,3] int16[4,3] float32[4,2]",
+            "! input 1 is int16"},
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[2,3] int4[4,3] float32[4]",
+            "! input 2 has rank 1"},
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[2,3] int4[4,3] float32[4,3]",
+            "! input 1: [4, 3] does not fit [4, 3]"},
+        {"FusedMatMulBlocks", "{block_size=2}", "float32[2,4] int4[4,3] float32[4,2]",
+            "! 4 columns times 3 rows"},
+    };
+    infer_fixture_check(rows, sizeof rows / sizeof rows[0]);
+}
+
 int test_shape_matrix(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix_rules_multiply_and_fuse),
+        cmocka_unit_test(test_matrix_rules_read_blocks),
     };
     return cmocka_run_group_tests_name("shape_matrix", tests, NULL, NULL);
 }
