@@ -67,6 +67,13 @@ static Error *check_output_names(const Onnx__GraphProto *graph) {
     return NULL;
 }
 
+/* The maps that a ZipMap makes of the rows of a tensor: that tensor. */
+static bool is_list_of_maps(const Onnx__TypeProto *type) {
+    return type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE &&
+           type->sequence_type->elem_type &&
+           type->sequence_type->elem_type->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
+}
+
 static Error *set_results(
     const Onnx__GraphProto *graph, IrFunction *function, IrVariable *const *results) {
     Arena *arena = &function->module->arena;
@@ -76,8 +83,11 @@ static Error *set_results(
     for (size_t i = 0; i < graph->n_output; i++) {
         const char *name = graph->output[i]->name ? graph->output[i]->name : "";
         ((const char **)names)[i] = name;
-        TRY_WRAP(onnx_graph_type(function->module, graph->output[i], (IrType *)types + i),
-            "output %s", name);
+        if (is_list_of_maps(graph->output[i]->type))
+            ((IrType *)types)[i] = ir_type_tensor(DTYPE_FLOAT32);
+        else
+            TRY_WRAP(onnx_graph_type(function->module, graph->output[i], (IrType *)types + i),
+                "output %s", name);
     }
     return ir_function_set_results(
         function, (uint32_t)graph->n_output, results, (const char *const *)names, types);

@@ -34,10 +34,12 @@ static Error *make_variable(const Composer *composer, const ComposedValue *value
     case COMPOSED_FLOAT:
         return onnx_constant_float0(
             composer->node, value->float_value, like ? onnx_float_type(like) : DTYPE_FLOAT32, out);
-    case COMPOSED_TEXT:
-        break;
+    case COMPOSED_TEXT: {
+        const ProtobufCBinaryData text = {strlen(value->text), (uint8_t *)(uintptr_t)value->text};
+        return onnx_constant_strings(composer->node, 0, 1, &text, out);
     }
-    return composer_fail(composer, "a tensor or a number");
+    }
+    return composer_fail(composer, "a tensor, a number or a text");
 }
 
 /* ---- calls ---- */
