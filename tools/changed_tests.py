@@ -38,7 +38,7 @@ BESIDE = (("kernels/", ("conformance",), ()), ("tools/", (), ("commands/test_usa
 QUICK_S = 5
 SECONDS_OF_QUICK = 1  # of most; the longest take QUICK_S
 SECONDS = {"kernels": 9, "cuda": 15, "looks at the stop": 130, "conformance": 25, "conformance with SSE41": 25,
-           "conformance with AVX2": 25, "conformance of cuda": 36, "serialize": 10, "store": 112, "control": 29, "jobs": 19, "http": 11,
+           "conformance with AVX2": 25, "conformance of cuda": 36, "serialize": 10, "store": 80, "control": 33, "jobs": 29,
            "migration": 60, "models/test_zoo.py": 15}
 BUDGET_S = 120 * (os.cpu_count() or 1)  # two minutes of each processor, which leaves one of the three for building
 
