@@ -225,7 +225,11 @@ static Error *read_condition(Composer *composer, bool *out) {
 
 /* ---- statements ---- */
 
-/* Skips a statement, or statements between braces. */
+static bool is_else(const char *at) {
+    return strncmp(at, "else", 4) == 0 && !is_word(at[-1]) && !is_word(at[4]);
+}
+
+/* Skips a statement, or statements between braces. Stops before an `else`. */
 static void skip_body(Composer *composer) {
     uint32_t depth = 0;
     composer_skip_space(composer);
@@ -234,7 +238,7 @@ static void skip_body(Composer *composer) {
         const char c = *composer->at;
         if (c == '"') quoted = !quoted;
         if (quoted) continue;
-        if (depth == 0 && (c == ';' || c == '}')) return;
+        if (depth == 0 && (c == ';' || c == '}' || is_else(composer->at))) return;
         depth += c == '{';
         depth -= c == '}';
         if (braced && depth == 0) {
