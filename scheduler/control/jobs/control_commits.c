@@ -184,6 +184,13 @@ static void drop_wanted(ControlJob *job) {
     job->pending.next.why = NULL;
 }
 
+/* A suspended job's data, which had no room, is stored, and somebody resumed the job meanwhile: no
+ * state is about to be stored that would carry the resume on. */
+static bool is_resumed_at_rest(const ControlJob *job) {
+    return job->asked.goal.state == JOB_GOAL_RESUMING &&
+           job->pending.stored == JOB_STATE_SUSPENDED && job->pending.next.state == JOB_STATE_NONE;
+}
+
 static void handle_success(ControlJob *job, const StoreCommit *commit) {
     Control *control = job->control;
     uint64_t now_ns = control_now_ns(job->control);
@@ -204,7 +211,12 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
         control_report_moved(job, POLICY_EVENT_MOVED_OUT, true);
     }
     if (commit->new_epoch) job->pending.epoch = commit->new_epoch;
-    if (commit->state == JOB_STATE_NONE) return;
+    if (commit->state == JOB_STATE_NONE) {
+        if (!is_resumed_at_rest(job)) return;
+        control_step_goal(job, JOB_GOAL_EVENT_SETTLED);
+        control_want_state(job, JOB_STATE_QUEUED, NULL);
+        return;
+    }
     job->pending.stored = commit->state;
     const bool resumes =
         commit->state == JOB_STATE_SUSPENDED && job->asked.goal.state == JOB_GOAL_RESUMING;

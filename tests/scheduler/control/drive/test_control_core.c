@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "scheduler/control/jobs/control_commits.h"
+#include "scheduler/control/jobs/control_tellings.h"
 #include "tests/scheduler/control/control_world.h"
 
 enum { SEEDS = 20, STEPS = 50000 };
@@ -134,6 +136,31 @@ static void test_control_core_answers_with_a_checkpoint_taken_since(void **state
     control_world_deinit(&world);
 }
 
+/* What a suspended job has to store finds no room, and the job is resumed: it runs as soon as that
+ * is stored, though no state was stored with it. */
+static void test_control_core_resumes_a_job_whose_note_had_no_room(void **state) {
+    (void)state;
+    static ControlWorld world;
+    begin_suspended(&world);
+    control_world_ask_for(&world, CONTROL_LOAD, 1, (JobId){1, 1});
+    for (int i = 0; i < 1000 && control_world_step(&world); i++) continue;
+    ControlJob *job = control_job_find(world.control, 1, (JobId){1, 1});
+    assert_non_null(job);
+    world.full = true;
+    control_tell(job, JOB_EVENT_NOTE, "something to store");
+    control_commit(job);
+    while (!job_storing_is_stalled(&job->pending.storing)) assert_true(control_world_step(&world));
+    world.full = false;
+    const uint64_t refused = world.refused;
+    control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
+    step_until(&world, JOB_STATE_QUEUED);
+    control_world_finish(&world);
+    assert_int_equal(world.rows[0].job.state, JOB_STATE_SUCCEEDED);
+    assert_int_equal(world.refused, refused);
+    assert_int_equal(world.answered, world.asked);
+    control_world_deinit(&world);
+}
+
 /* The time of a drain is over while a new job's row is being stored. */
 static void test_control_core_drains_beside_a_job_that_comes(void **state) {
     (void)state;
@@ -154,6 +181,7 @@ int test_control_core(void) {
         cmocka_unit_test(test_control_core_ends_a_job_that_was_resumed_just_before),
         cmocka_unit_test(test_control_core_cancels_beside_a_commit_without_room),
         cmocka_unit_test(test_control_core_answers_with_a_checkpoint_taken_since),
+        cmocka_unit_test(test_control_core_resumes_a_job_whose_note_had_no_room),
         cmocka_unit_test(test_control_core_drains_beside_a_job_that_comes),
         cmocka_unit_test(test_control_core_survives_whatever_happens),
     };
