@@ -44,7 +44,8 @@ CPU_INLINE CpuI32x8 codes_8(const CpuBlocksColumn *column, const uint8_t *from, 
     uint32_t words[2];
     load_words(column, from, words);
     const CpuI32x8 all = (int32_t)words[half] - (CpuI32x8){0};
-    return (all >> (lanes * (int32_t)column->bits)) & ((1 << column->bits) - 1);
+    const CpuI32x8 mask = (int32_t)((1 << column->bits) - 1) - (CpuI32x8){0};
+    return (all >> (lanes * (int32_t)column->bits)) & mask;
 }
 
 CPU_INLINE CpuI32x16 codes_16(const CpuBlocksColumn *column, const uint8_t *from) {
@@ -60,7 +61,8 @@ CPU_INLINE CpuI32x16 codes_16(const CpuBlocksColumn *column, const uint8_t *from
     const CpuI32x8 high = (int32_t)words[1] - (CpuI32x8){0};
     const CpuI32x16 all =
         __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return (all >> (lanes * (int32_t)column->bits)) & ((1 << column->bits) - 1);
+    const CpuI32x16 mask = (int32_t)((1 << column->bits) - 1) - (CpuI32x16){0};
+    return (all >> (lanes * (int32_t)column->bits)) & mask;
 }
 
 CPU_INLINE void widen_16_halves_body(
