@@ -59,6 +59,7 @@ static void widen_plain(const Run *run, int64_t column, int64_t first, int64_t c
 
 static void widen(const Run *run, int64_t column, int64_t first, int64_t count, float *to) {
     const State *state = run->state;
+    if (count == 0) return; /* tensors without elements have no memory */
     if (state->is_plain) {
         widen_plain(run, column, first, count, to);
         return;
@@ -98,7 +99,8 @@ static Error *run_tile(const Run *run, const Place *place) {
         TRY(kernel_stop_check());
         for (int64_t i = 0; i < place->columns; i++)
             widen(run, place->column + i, at, count, weights + i * PIECE);
-        tile.a = run->a + place->row * state->padded + at;
+        /* tensors without elements have no memory; nothing is read of them */
+        tile.a = count > 0 ? run->a + place->row * state->padded + at : weights;
         tile.depth = (count + CPU_BLOCKS_LANES - 1) / CPU_BLOCKS_LANES * CPU_BLOCKS_LANES;
         tile.accumulate = at > 0;
         state->product(&tile);

@@ -38,8 +38,9 @@ static Plan *plan_of(const char *input, const bool reduced[SHAPE_RANK_MAX]) {
 }
 
 static void launch(const Plan *plan, const void *from, void *to) {
-    const uint64_t input = (uint64_t)(uintptr_t)from, output = (uint64_t)(uintptr_t)to;
-    const Launch launch = {.inputs = &input, .outputs = &output, .threads = 2};
+    const uint64_t inputs[2] = {(uint64_t)(uintptr_t)from}; /* the axes are in the plan */
+    const uint64_t output = (uint64_t)(uintptr_t)to;
+    const Launch launch = {.inputs = inputs, .outputs = &output, .threads = 2};
     assert_ok(plan->launch(plan, &launch, &plan->outputs[0].shape));
 }
 
