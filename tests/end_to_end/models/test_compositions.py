@@ -4,10 +4,9 @@ import os
 import re
 
 import numpy as np
-import onnxruntime
 import pytest
-from harness import REFUSED, ROOT, SUSPENDED, load, same_bits, write_npz, write_unchecked
-from onnx import TensorProto, helper
+from harness import REFUSED, ROOT, write_unchecked
+from one_node import check, expected, model_of, name_of
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions.def")
 SEED = np.random.default_rng(7)
@@ -181,51 +180,10 @@ def _pairs(values):
     return np.stack([values.real, values.imag], -1).astype(np.float32)
 
 
-def model_of(operator, arrays, attributes, outputs):
-    names = ["" if array is None else f"x{i}" for i, array in enumerate(arrays)]
-    inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype), np.shape(array))
-              for name, array in zip(names, arrays) if name]
-    wanted = outputs if isinstance(outputs, list) else list(range(outputs))
-    made = [helper.make_tensor_value_info(f"y{i}", TensorProto.UNDEFINED, None) for i in wanted]
-    for output in made:
-        output.ClearField("type")
-    node = helper.make_node(operator, names, [f"y{i}" if i in wanted else "" for i in range(wanted[-1] + 1)],
-                            domain="com.microsoft", **attributes)
-    imports = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(helper.make_graph([node], "g", inputs, made), opset_imports=imports, ir_version=9), {
-        name: np.asarray(array) for name, array in zip(names, arrays) if name}
-
-
-def check(home, folder, model, given, wanted, rtol=1e-4, atol=2e-5):
-    """Runs it as it is and stopped at every instruction."""
-    home.call("register", "m", write_unchecked(folder / "m.onnx", model))
-    given, out, moved = write_npz(folder / "in.npz", **given), folder / "out.npz", folder / "moved.npz"
-    instructions = home.call("run", "m", "--input", given, "--output", out).json["instructions"]
-    made = load(out)
-    for name, array in wanted.items():
-        assert (made[name].shape, made[name].dtype) == (array.shape, array.dtype), name
-        if array.dtype.kind == "f":
-            np.testing.assert_allclose(made[name], array, rtol=rtol, atol=atol, err_msg=name)
-        else:  # within one step of a quantized output
-            assert np.abs(made[name].astype(np.int64) - array.astype(np.int64)).max(initial=0) <= (array.dtype.itemsize < 4), name
-    for at in range(1, instructions):
-        home.call("run", "m", "--input", given, "--output", moved, "--suspend-after", at, "--checkpoint", folder / "c.lvc",
-                  expect=SUSPENDED)
-        home.call("resume", folder / "c.lvc", "--output", moved)
-        same_bits(moved, out)
-
-
-def name_of(case):
-    return case if isinstance(case, str) else None
-
-
 @pytest.mark.parametrize("operator,arrays,attributes,outputs", CASES, ids=name_of)
 def test_a_composition_is_what_onnxruntime_computes(home, tmp_path, operator, arrays, attributes, outputs):
     model, given = model_of(operator, arrays, attributes, outputs)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    results = session.run(None, given)
-    check(home, tmp_path, model, given, {output.name: array for output, array in zip(session.get_outputs(), results)},
-          atol=TOLERANCES.get(operator, 2e-5))
+    check(home, tmp_path, model, given, expected(model, given), atol=TOLERANCES.get(operator, 2e-5))
 
 
 @pytest.mark.parametrize("operator,arrays,attributes,meaning", BY_HAND, ids=name_of)

@@ -3,11 +3,10 @@ import os
 import re
 
 import numpy as np
-import onnxruntime
 import pytest
-from harness import REFUSED, ROOT, load, write_npz, write_unchecked
+from harness import REFUSED, ROOT, write_npz, write_unchecked
+from one_node import check, expected, model_of, name_of, run_with_stops
 from onnx import TensorProto, helper
-from test_compositions import check, model_of, name_of
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_attention.def")
 SEED = np.random.default_rng(11)
@@ -275,11 +274,6 @@ def grouped(rows, total, past, given):
     return model_of("GroupQueryAttention", arrays, attributes, 3)
 
 
-def expected(model, given):
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return {output.name: array for output, array in zip(session.get_outputs(), session.run(None, given))}
-
-
 @pytest.mark.parametrize("operator,arrays,attributes,outputs", CASES, ids=name_of)
 def test_attention_is_what_onnxruntime_computes(home, tmp_path, operator, arrays, attributes, outputs):
     model, given = model_of(operator, arrays, attributes, outputs)
@@ -312,8 +306,7 @@ def test_grouped_attention_is_what_onnxruntime_computes(home, tmp_path, operator
     """Rows behind the end of a text are nobody's: onnxruntime leaves others there."""
     model, inputs = grouped(rows, total, past, given)
     wanted = expected(model, inputs)
-    check(home, tmp_path, model, inputs, {})
-    made = load(tmp_path / "out.npz")
+    made = run_with_stops(home, tmp_path, model, inputs)
     for text, length in enumerate(given.get("lengths", [total] * given.get("batch", BATCH))):
         own = length if rows == total else rows
         np.testing.assert_allclose(made["y0"][text, :own], wanted["y0"][text, :own], rtol=1e-4, atol=2e-5)

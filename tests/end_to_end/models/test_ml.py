@@ -1,16 +1,19 @@
 """Operators of ai.onnx.ml: as onnxruntime computes them, stopped at every instruction."""
+import functools
 import os
 import re
 
 import numpy as np
-import onnxruntime
+import one_node
 import pytest
-from harness import REFUSED, ROOT, SUSPENDED, load, same_bits, write_npz, write_unchecked
+from harness import REFUSED, ROOT, load, write_npz, write_unchecked
+from one_node import check, expected, name_of
 from onnx import TensorProto, helper
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_ml.def")
 SEED = np.random.default_rng(11)
 NAN = float("nan")
+model_of = functools.partial(one_node.model_of, domain="ai.onnx.ml", version=3)
 
 
 def f(*shape):
@@ -206,57 +209,12 @@ BROKEN_TREES = [
 ]
 
 
-def kind_of(array):
-    return TensorProto.STRING if array.dtype.kind == "U" else helper.np_dtype_to_tensor_dtype(array.dtype)
-
-
-def model_of(operator, arrays, attributes, outputs, version=3):
-    names = [f"x{i}" for i in range(len(arrays))]
-    inputs = [helper.make_tensor_value_info(name, kind_of(array), array.shape) for name, array in zip(names, arrays)]
-    made = [helper.make_tensor_value_info(f"y{i}", TensorProto.UNDEFINED, None) for i in range(outputs)]
-    for output in made:
-        output.ClearField("type")
-    node = helper.make_node(operator, names, [output.name for output in made], domain="ai.onnx.ml", **attributes)
-    imports = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", version)]
-    return helper.make_model(helper.make_graph([node], "g", inputs, made), opset_imports=imports, ir_version=9), dict(zip(names, arrays))
-
-
-def peer(model, given):
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    results = session.run(None, {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in given.items()})
-    return {output.name: array for output, array in zip(session.get_outputs(), results)}
-
-
-def check(home, folder, model, given, wanted, tolerance=2e-5):
-    """Runs it as it is and stopped at every instruction."""
-    home.call("register", "m", write_unchecked(folder / "m.onnx", model))
-    given, out, moved = write_npz(folder / "in.npz", **given), folder / "out.npz", folder / "moved.npz"
-    instructions = home.call("run", "m", "--input", given, "--output", out).json["instructions"]
-    made = load(out)
-    assert sorted(made) == sorted(wanted)
-    for name, array in wanted.items():
-        if array.dtype.kind == "f":
-            assert (made[name].shape, made[name].dtype) == (array.shape, array.dtype), name
-            np.testing.assert_allclose(made[name], array, rtol=1e-4, atol=tolerance, err_msg=name)
-        else:
-            assert made[name].tolist() == array.tolist(), name
-    for at in range(1, instructions):
-        home.call("run", "m", "--input", given, "--output", moved, "--suspend-after", at, "--checkpoint", folder / "c.lvc",
-                  expect=SUSPENDED)
-        home.call("resume", folder / "c.lvc", "--output", moved)
-        same_bits(moved, out)
-
-
-def name_of(case):
-    return case if isinstance(case, str) else None
-
-
 @pytest.mark.parametrize("operator,arrays,attributes,outputs", CASES, ids=name_of)
 def test_an_operator_is_what_onnxruntime_computes(home, tmp_path, operator, arrays, attributes, outputs):
     model, given = model_of(operator, arrays, attributes, outputs)
     # onnxruntime subtracts nearly equal numbers
     tolerance = 1e-3 if attributes.get("post_transform") == "PROBIT" else 2e-5
-    check(home, tmp_path, model, given, peer(model, given), tolerance)
+    check(home, tmp_path, model, given, expected(model, given), atol=tolerance)
 
 
 @pytest.mark.parametrize("operator,arrays,attributes,words", REFUSED_CASES, ids=name_of)
@@ -270,7 +228,7 @@ def test_an_operator_is_refused_with_its_reason(home, tmp_path, operator, arrays
 def test_trees_are_what_onnxruntime_computes(home, tmp_path, operator, arrays, attributes):
     model, given = model_of(operator, arrays, attributes, 2 if operator == CLASSIFIER else 1)
     tolerance = 1e-3 if attributes.get("post_transform") == "PROBIT" else 2e-5
-    check(home, tmp_path, model, given, peer(model, given), tolerance)
+    check(home, tmp_path, model, given, expected(model, given), atol=tolerance)
 
 
 @pytest.mark.parametrize("attributes,words", BROKEN_TREES, ids=[words for _, words in BROKEN_TREES])
@@ -283,7 +241,7 @@ def test_trees_may_be_more_than_attributes_hold(home, tmp_path):
     attributes = trees(REGRESSOR, [0], count=300, depth=9, base_values=[0.5])
     assert len(attributes["nodes_values"]) > 1 << 16
     model, given = model_of(REGRESSOR, [GRID], attributes, 1)
-    check(home, tmp_path, model, given, peer(model, given))
+    check(home, tmp_path, model, given, expected(model, given))
 
 
 def test_a_category_that_is_not_listed_ends_the_run(home, tmp_path):
@@ -299,7 +257,7 @@ def test_a_zip_map_is_the_tensor_of_its_scores(home, tmp_path):
         key = TensorProto.STRING if i else TensorProto.INT64
         kind = helper.make_map_type_proto(key, helper.make_tensor_type_proto(TensorProto.FLOAT, []))
         model.graph.output[0].type.CopyFrom(helper.make_sequence_type_proto(kind))
-        rows = peer(model, given)["y0"]
+        rows = expected(model, given)["y0"]
         names = next(iter(labels.values()))
         check(home, tmp_path, model, given, {"y0": np.array([[row[name] for name in names] for row in rows], np.float32)})
 
@@ -316,7 +274,7 @@ def test_weights_may_be_more_than_attributes_hold(home, tmp_path):
     model, given = model_of("LinearRegressor", [x], {"coefficients": weights}, 1)
     home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
     home.call("run", "m", "--input", write_npz(tmp_path / "in.npz", **given), "--output", tmp_path / "out.npz")
-    np.testing.assert_allclose(load(tmp_path / "out.npz")["y0"], peer(model, given)["y0"], rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(load(tmp_path / "out.npz")["y0"], expected(model, given)["y0"], rtol=1e-3, atol=1e-2)
 
 
 def test_every_composition_has_a_case():
