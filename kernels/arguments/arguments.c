@@ -152,20 +152,29 @@ Error *arguments_slice(const PlanRequest *request, SliceArguments *out) {
     return NULL;
 }
 
+Error *arguments_word(
+    const Attributes *attributes, const char *name, const char *const *words, uint32_t *out_index) {
+    const char *text = attributes_text(attributes, name);
+    for (uint32_t i = 0; words[i]; i++) {
+        if (strcmp(text, words[i]) != 0) continue;
+        if (out_index) *out_index = i;
+        return NULL;
+    }
+    FAIL(INVALID, "%s \"%.40s\"", name, text);
+}
+
 static Error *read_pad_mode(const Attributes *attributes, PadMode *out) {
     static const char *const names[] = {
         [PAD_CONSTANT] = "constant",
         [PAD_REFLECT] = "reflect",
         [PAD_EDGE] = "edge",
         [PAD_WRAP] = "wrap",
+        NULL,
     };
-    const char *text = attributes_text(attributes, "mode");
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *out = (PadMode)i;
-        return NULL;
-    }
-    FAIL(INVALID, "mode \"%.40s\"", text);
+    uint32_t mode;
+    TRY(arguments_word(attributes, "mode", names, &mode));
+    *out = (PadMode)mode;
+    return NULL;
 }
 
 Error *arguments_axes(const PlanRequest *request, bool out_reduced[SHAPE_RANK_MAX]) {
@@ -342,6 +351,20 @@ Error *arguments_perm(const PlanRequest *request, uint32_t out_perm[SHAPE_RANK_M
         seen[perm[i]] = true;
         out_perm[i] = (uint32_t)perm[i];
     }
+    return NULL;
+}
+
+Error *arguments_tree_aggregate(const PlanRequest *request, TreeAggregate *out) {
+    static const char *const names[] = {
+        [TREE_SUM] = "SUM",
+        [TREE_AVERAGE] = "AVERAGE",
+        [TREE_MIN] = "MIN",
+        [TREE_MAX] = "MAX",
+        NULL,
+    };
+    uint32_t aggregate;
+    TRY(arguments_word(request->attributes, "aggregate", names, &aggregate));
+    *out = (TreeAggregate)aggregate;
     return NULL;
 }
 

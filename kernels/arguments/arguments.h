@@ -18,6 +18,11 @@ MUST_CHECK Error *arguments_floats(const PlanRequest *request, uint32_t index, u
 MUST_CHECK Error *arguments_named_axes(
     const PlanRequest *request, uint32_t out_axes[SHAPE_RANK_MAX], uint32_t *out_count);
 
+/* Finds a text attribute in a list of words that ends with NULL. out_index: may be NULL. Errors:
+ * INVALID the list does not have the text. */
+MUST_CHECK Error *arguments_word(
+    const Attributes *attributes, const char *name, const char *const *words, uint32_t *out_index);
+
 /* Concat: the axis, and the shape that all parts have except along the axis. */
 MUST_CHECK Error *arguments_join(
     const PlanRequest *request, uint32_t *out_axis, const Shape **out_first);
@@ -67,6 +72,10 @@ typedef struct RangeArguments {
     int64_t count;
 } RangeArguments;
 MUST_CHECK Error *arguments_range(const PlanRequest *request, RangeArguments *out);
+
+/* TreeScores: how the weights of a score's leaves become one number. */
+typedef enum TreeAggregate { TREE_SUM, TREE_AVERAGE, TREE_MIN, TREE_MAX } TreeAggregate;
+MUST_CHECK Error *arguments_tree_aggregate(const PlanRequest *request, TreeAggregate *out);
 
 /* Trilu: of `rows` rows of `width` elements, in matrices of `height` rows, row r of a matrix keeps
  * its columns from r + k on (upper) or those up to r + k. */

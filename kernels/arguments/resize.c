@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "kernels/arguments/arguments.h"
 
@@ -14,17 +13,6 @@ static const double DIMENSION_MAX = 0x1p60;
 
 typedef enum Policy { POLICY_STRETCH, POLICY_NOT_LARGER, POLICY_NOT_SMALLER } Policy;
 
-static Error *read_word(
-    const PlanRequest *request, const char *name, const char *const *words, uint32_t *out) {
-    const char *text = attributes_text(request->attributes, name);
-    for (uint32_t i = 0; words[i]; i++) {
-        if (strcmp(text, words[i]) != 0) continue;
-        *out = i;
-        return NULL;
-    }
-    FAIL(INVALID, "%s \"%.40s\"", name, text);
-}
-
 static Error *read_words(const PlanRequest *request, ResizeArguments *out, Policy *out_policy) {
     static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
     static const char *const roundings[] = {
@@ -33,19 +21,20 @@ static Error *read_words(const PlanRequest *request, ResizeArguments *out, Polic
     static const char *const coordinates[] = {"half_pixel", "half_pixel_symmetric",
         "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
         "tf_half_pixel_for_nn", NULL};
+    const Attributes *attributes = request->attributes;
     uint32_t mode, rounding, policy, coordinate;
-    TRY(read_word(request, "mode", modes, &mode));
-    TRY(read_word(request, "nearest_mode", roundings, &rounding));
-    TRY(read_word(request, "keep_aspect_ratio_policy", policies, &policy));
-    TRY(read_word(request, "coordinate_transformation_mode", coordinates, &coordinate));
+    TRY(arguments_word(attributes, "mode", modes, &mode));
+    TRY(arguments_word(attributes, "nearest_mode", roundings, &rounding));
+    TRY(arguments_word(attributes, "keep_aspect_ratio_policy", policies, &policy));
+    TRY(arguments_word(attributes, "coordinate_transformation_mode", coordinates, &coordinate));
     out->mode = (ResizeMode)mode;
     out->rounding = (ResizeRounding)rounding;
     out->coordinates = (ResizeCoordinates)coordinate;
     *out_policy = (Policy)policy;
-    out->antialias = attributes_int(request->attributes, "antialias") != 0;
-    out->exclude_outside = attributes_int(request->attributes, "exclude_outside") != 0;
-    out->cubic_a = attributes_float(request->attributes, "cubic_coeff_a");
-    out->extrapolation = attributes_float(request->attributes, "extrapolation_value");
+    out->antialias = attributes_int(attributes, "antialias") != 0;
+    out->exclude_outside = attributes_int(attributes, "exclude_outside") != 0;
+    out->cubic_a = attributes_float(attributes, "cubic_coeff_a");
+    out->extrapolation = attributes_float(attributes, "extrapolation_value");
     if (out->antialias && out->mode == RESIZE_NEAREST) FAIL(INVALID, "antialias with mode nearest");
     return NULL;
 }

@@ -38,14 +38,12 @@ static Error *read_auto_pad(const Attributes *attributes, AutoPad *out) {
         [PAD_VALID] = "VALID",
         [PAD_SAME_UPPER] = "SAME_UPPER",
         [PAD_SAME_LOWER] = "SAME_LOWER",
+        NULL,
     };
-    const char *text = attributes_text(attributes, "auto_pad");
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *out = (AutoPad)i;
-        return NULL;
-    }
-    FAIL(INVALID, "auto_pad \"%.40s\"", text);
+    uint32_t pad;
+    TRY(arguments_word(attributes, "auto_pad", names, &pad));
+    *out = (AutoPad)pad;
+    return NULL;
 }
 
 static const Shape *weights_of(const PlanRequest *request) {

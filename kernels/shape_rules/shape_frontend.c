@@ -1,7 +1,6 @@
 /* Operators that ONNX lacks: front ends build them for forms of ONNX's operators that need another
  * shape rule. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "kernels/tensor/dtype_scalar.h"
@@ -97,10 +96,8 @@ static Error *check_sizes(const PlanRequest *request) {
 
 Error *shape_rule_tree_scores(PlanRequest *request) {
     static const uint32_t ranks[] = {2, 2, 2, 1, 1, 1, 1, 1};
-    static const char *const aggregates[] = {"SUM", "AVERAGE", "MIN", "MAX"};
-    const char *aggregate = attributes_text(request->attributes, "aggregate");
     const bool floats[] = {true, true, false, false, false, false, true, true};
-    bool known = false;
+    TreeAggregate aggregate;
     TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64)));
     for (uint32_t i = 0; i < 8; i++) {
         TRY(rule_check_rank(request, i, ranks[i]));
@@ -114,9 +111,7 @@ Error *shape_rule_tree_scores(PlanRequest *request) {
     TRY(rule_check_shape(request, 2, 2, (const int64_t[]){nodes, 2}));
     TRY(rule_check_shape(request, 4, 1, &after));
     TRY(rule_check_shape(request, 6, 1, &weights));
-    for (size_t i = 0; i < sizeof aggregates / sizeof *aggregates; i++)
-        known = known || strcmp(aggregate, aggregates[i]) == 0;
-    if (!known) FAIL(INVALID, "aggregate \"%.40s\"", aggregate);
+    TRY(arguments_tree_aggregate(request, &aggregate));
     if (attributes_int(request->attributes, "depth") < 0)
         FAIL(INVALID, "depth %" PRId64, attributes_int(request->attributes, "depth"));
     Shape shape = {

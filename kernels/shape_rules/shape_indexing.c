@@ -40,11 +40,8 @@ Error *shape_rule_gather_elements(PlanRequest *request) {
 }
 
 static Error *check_reduction(const PlanRequest *request) {
-    static const char *const known[] = {"none", "add", "mul", "max", "min"};
-    const char *reduction = attributes_text(request->attributes, "reduction");
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(reduction, known[i]) == 0) return NULL;
-    FAIL(INVALID, "reduction \"%.40s\"", reduction);
+    static const char *const known[] = {"none", "add", "mul", "max", "min", NULL};
+    return arguments_word(request->attributes, "reduction", known, NULL);
 }
 
 Error *shape_rule_scatter_elements(PlanRequest *request) {

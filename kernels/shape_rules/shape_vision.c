@@ -8,14 +8,6 @@
 #include "kernels/shape_rules/shape_rules_internal.h"
 #include "kernels/arguments/window.h"
 
-/* Checks that an attribute is one of the words; the list ends with NULL. */
-static Error *check_word(const PlanRequest *request, const char *name, const char *const *words) {
-    const char *text = attributes_text(request->attributes, name);
-    for (uint32_t i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0) return NULL;
-    FAIL(INVALID, "%s \"%.40s\"", name, text);
-}
-
 Error *shape_rule_resize(PlanRequest *request) {
     ResizeArguments resize;
     TRY(resize_arguments(request, &resize));
@@ -30,8 +22,8 @@ Error *shape_rule_grid_sample(PlanRequest *request) {
     static const char *const modes[] = {"linear", "nearest", "cubic", NULL};
     static const char *const paddings[] = {"zeros", "border", "reflection", NULL};
     const Shape *x = rule_shape(request, 0), *grid = rule_shape(request, 1);
-    TRY(check_word(request, "mode", modes));
-    TRY(check_word(request, "padding_mode", paddings));
+    TRY(arguments_word(request->attributes, "mode", modes, NULL));
+    TRY(arguments_word(request->attributes, "padding_mode", paddings, NULL));
     const bool moves = strcmp(attributes_text(request->attributes, "mode"), "nearest") == 0;
     TRY(rule_check_dtype(request, 0, moves ? DTYPES_ANY : DTYPES_NUMBER));
     TRY(rule_check_dtype(request, 1, DTYPES_FLOAT));
@@ -89,8 +81,8 @@ Error *shape_rule_roi_align(PlanRequest *request) {
     static const char *const modes[] = {"avg", "max", NULL};
     static const char *const coordinates[] = {"half_pixel", "output_half_pixel", NULL};
     const Attributes *attributes = request->attributes;
-    TRY(check_word(request, "mode", modes));
-    TRY(check_word(request, "coordinate_transformation_mode", coordinates));
+    TRY(arguments_word(attributes, "mode", modes, NULL));
+    TRY(arguments_word(attributes, "coordinate_transformation_mode", coordinates, NULL));
     const int64_t ratio = attributes_int(attributes, "sampling_ratio");
     if (ratio < 0 || ratio > SAMPLING_RATIO_MAX) FAIL(INVALID, "sampling_ratio %" PRId64, ratio);
     TRY(pool_regions(request, 4, attributes_int(attributes, "output_height"),
@@ -139,7 +131,7 @@ Error *shape_rule_center_crop_pad(PlanRequest *request) {
 
 static Error *read_block(const PlanRequest *request, int64_t *out) {
     static const char *const modes[] = {"DCR", "CRD", NULL};
-    TRY(check_word(request, "mode", modes));
+    TRY(arguments_word(request->attributes, "mode", modes, NULL));
     TRY(rule_check_dtype(request, 0, DTYPES_ANY));
     TRY(rule_check_rank(request, 0, 4));
     *out = attributes_int(request->attributes, "blocksize");

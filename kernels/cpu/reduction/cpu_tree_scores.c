@@ -3,17 +3,15 @@
  * trees for one row. A row's weights are always added in the order of the trees. Links of any
  * content are safe: places in arrays are clamped, and a lane goes `depth` levels at most. */
 #include <math.h>
-#include <string.h>
 
+#include "kernels/arguments/arguments.h"
 #include "kernels/cpu/core/cpu_internal.h"
 
 enum { LANES = 8, UNIT_ROWS = 512 };
 
-typedef enum Aggregate { AGGREGATE_SUM, AGGREGATE_AVERAGE, AGGREGATE_MIN, AGGREGATE_MAX } Aggregate;
-
 typedef struct State {
     DType dtype;
-    Aggregate aggregate;
+    TreeAggregate aggregate;
     int64_t rows, columns, nodes, trees, entries, scores, depth;
 } State;
 
@@ -72,9 +70,9 @@ static void add(const Run *run, int64_t row, uint32_t node) {
     KERNEL_STOP_EACH (i, begin, end) {
         double *sum = sums + clamp(run->targets[i], state->scores);
         const double weight = number_at(state, run->weights, i);
-        if (state->aggregate <= AGGREGATE_AVERAGE)
+        if (state->aggregate <= TREE_AVERAGE)
             *sum += weight;
-        else if (state->aggregate == AGGREGATE_MIN ? weight < *sum : weight > *sum)
+        else if (state->aggregate == TREE_MIN ? weight < *sum : weight > *sum)
             *sum = weight;
     }
 }
@@ -126,13 +124,13 @@ static Error *walk_trees(const Run *run, int64_t row) {
 /* A score without any weight is 0. */
 static double finish(const State *state, double sum) {
     switch (state->aggregate) {
-    case AGGREGATE_SUM:
+    case TREE_SUM:
         return sum;
-    case AGGREGATE_AVERAGE:
+    case TREE_AVERAGE:
         return state->trees ? sum / (double)state->trees : 0;
-    case AGGREGATE_MIN:
+    case TREE_MIN:
         return sum == INFINITY ? 0 : sum;
-    case AGGREGATE_MAX:
+    case TREE_MAX:
         return sum == -INFINITY ? 0 : sum;
     }
     return sum;
@@ -144,9 +142,9 @@ static Error *run_rows(void *context, uint64_t first, uint64_t last, uint32_t pa
     const int64_t begin = (int64_t)first * UNIT_ROWS;
     const int64_t end =
         (int64_t)last * UNIT_ROWS < state->rows ? (int64_t)last * UNIT_ROWS : state->rows;
-    const double start = state->aggregate == AGGREGATE_MIN   ? INFINITY
-                         : state->aggregate == AGGREGATE_MAX ? -INFINITY
-                                                             : 0;
+    const double start = state->aggregate == TREE_MIN   ? INFINITY
+                         : state->aggregate == TREE_MAX ? -INFINITY
+                                                        : 0;
     (void)part;
     for (int64_t i = begin * state->scores; i < end * state->scores; i++) run->sums[i] = start;
     for (int64_t unit = begin; unit < end; unit += UNIT_ROWS) {
@@ -194,14 +192,12 @@ static Error *launch_tree_scores(
 
 static Error *plan_tree_scores(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *rows = &request->inputs[0].shape, *made = &request->outputs[0].shape;
-    const char *aggregate = attributes_text(request->attributes, "aggregate");
+    TreeAggregate aggregate;
+    TRY(arguments_tree_aggregate(request, &aggregate));
     TRY(plan_create(device, request, "cpu.tree_scores", sizeof(State), out));
     *(State *)plan_state(*out) = (State){
         .dtype = request->inputs[0].dtype,
-        .aggregate = strcmp(aggregate, "AVERAGE") == 0 ? AGGREGATE_AVERAGE
-                     : strcmp(aggregate, "MIN") == 0   ? AGGREGATE_MIN
-                     : strcmp(aggregate, "MAX") == 0   ? AGGREGATE_MAX
-                                                       : AGGREGATE_SUM,
+        .aggregate = aggregate,
         .rows = rows->dims[0],
         .columns = rows->dims[1],
         .nodes = request->inputs[1].shape.dims[0],

@@ -145,6 +145,21 @@ static void test_arguments_trilu_counts_the_rows_of_all_matrices(void **state) {
     infer_fixture_deinit(&fixture);
 }
 
+static void test_arguments_word_finds_a_text_in_a_list(void **state) {
+    static const char *const words[] = {"reflect", "edge", NULL}, *const others[] = {NULL};
+    (void)state;
+    InferFixture fixture;
+    uint32_t index;
+    infer_fixture_init(&fixture, "Pad", "{mode=\"edge\"}", "int8[5,6] int64[4]=0,0,0,0", 1);
+    const Attributes *attributes = fixture.request.attributes;
+    assert_ok(arguments_word(attributes, "mode", words, &index));
+    assert_int_equal(index, 1);
+    assert_ok(arguments_word(attributes, "mode", words, NULL));
+    assert_fails_saying(
+        INVALID, "mode \"edge\"", arguments_word(attributes, "mode", others, &index));
+    infer_fixture_deinit(&fixture);
+}
+
 static void check_numbers(
     const char *name, const char *attributes, const char *input, const char *expected) {
     InferFixture fixture;
@@ -182,6 +197,7 @@ int test_arguments(void) {
         cmocka_unit_test(test_arguments_pad_of_a_center_crop_takes_and_gives_halves),
         cmocka_unit_test(test_arguments_floats_are_of_any_float_type),
         cmocka_unit_test(test_arguments_axes_are_all_or_those_named),
+        cmocka_unit_test(test_arguments_word_finds_a_text_in_a_list),
         cmocka_unit_test(test_arguments_trilu_counts_the_rows_of_all_matrices),
         cmocka_unit_test(test_arguments_shape_numbers_are_those_within_the_rank),
     };
