@@ -88,8 +88,8 @@ static Error *check_sizes(const PlanRequest *request) {
     if (rule_shape(request, 0)->dims[1] < 1) FAIL(INVALID, "rows without columns");
     if (rule_shape(request, 1)->dims[0] < 1) FAIL(INVALID, "no nodes");
     if (rule_shape(request, 7)->dims[0] < 1) FAIL(INVALID, "no scores");
-    for (uint32_t i = 0; i < request->input_count; i++)
-        if (rule_shape(request, i)->dims[0] > INT32_MAX && i > 0)
+    for (uint32_t i = 1; i < request->input_count; i++)
+        if (rule_shape(request, i)->dims[0] > INT32_MAX)
             FAIL(INVALID, "input %u has %" PRId64 " entries", i, rule_shape(request, i)->dims[0]);
     return NULL;
 }

@@ -173,7 +173,7 @@ static Error *plan_blocks(Device *device, const PlanRequest *request, Plan **out
     state->block = attributes_int(request->attributes, "block_size");
     state->blocks = request->inputs[2].shape.dims[1];
     state->bits = dtype_bits(dtype);
-    state->is_signed = dtype == DTYPE_INT2 || dtype == DTYPE_INT4 || dtype == DTYPE_INT8;
+    state->is_signed = dtype_is_signed(dtype);
     state->has_zeros = plan_request_has(request, 3);
     state->is_plain = state->block % CPU_BLOCKS_LANES != 0 || state->depth * state->bits % 8 != 0;
     cpu_widen_init(dtype, &state->codes);
