@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from yardsticks import ROOT, add_options, make_models, model_files, open_session, read_feed
+from comparison import ROOT, open_session, read_feed
+from yardsticks import add_options, make_models, model_files
 
 THREADS = (1, 2, 3, 8)
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)

@@ -16,8 +16,8 @@ import sys
 import tempfile
 import time
 
-from yardsticks import (add_options, call, geometric_mean, make_models, model_files, open_session, read_feed,
-                        write_results)
+from comparison import call, geometric_mean, open_session, read_feed, write_results
+from yardsticks import add_options, make_models, model_files
 
 EXECUTIONS_SECONDS = 0.5  # of the longer measurement of throughput, about
 

@@ -67,16 +67,17 @@ def measure_onnxruntime(model, source, threads, seconds):
     print(json.dumps({"min": min(times), "p50": statistics.median(times), "repeat": len(times)}))
 
 
+def run_onnxruntime(model, source, threads, seconds):
+    """measure_onnxruntime() in a process of its own."""
+    return call(sys.executable, os.path.abspath(__file__), "--child", model, source, str(threads), str(seconds))
+
+
 class Pair:
     """One model, and both sides' ways to measure it."""
 
     def __init__(self, options, home, name, model, source):
         self.options, self.home, self.name, self.model, self.source = options, home, name, model, source
         call(options.layover, "--home", home, "--json", "register", name, model)
-
-    def onnxruntime(self, threads):
-        return call(sys.executable, os.path.abspath(__file__), "--child", self.model, self.source, str(threads),
-                    str(self.options.seconds))
 
     def layover(self, threads, repeat):
         return call(self.options.layover, "--home", self.home, "--json", "bench", self.name, "--input", self.source,
@@ -86,7 +87,7 @@ class Pair:
         """{"layover": (min, median), "onnxruntime": (min, median)} in seconds."""
         rounds = {"layover": [], "onnxruntime": []}
         for _ in range(self.options.rounds):
-            theirs = self.onnxruntime(threads)
+            theirs = run_onnxruntime(self.model, self.source, threads, self.options.seconds)
             rounds["onnxruntime"].append(theirs)
             rounds["layover"].append(self.layover(threads, theirs["repeat"]))
         return {side: (min(one["min"] for one in found), statistics.median(one["p50"] for one in found))

@@ -14,8 +14,8 @@ import tempfile
 
 import numpy as np
 
-import latency
-from yardsticks import add_options, call, make_models, model_files, open_session, read_feed, write_results
+from comparison import call, open_session, read_feed, run_onnxruntime, write_results
+from yardsticks import add_options, make_models, model_files
 
 MODELS = ("mlp", "minilm", "bert_base", "gpt2_gen")
 OURS = ("fp32", "bf16", "int8")
@@ -58,9 +58,8 @@ class Model:
     def measure(self, side, threads):
         if side in OURS:
             return call(*self.layover("bench", f"{self.name}-{side}", "--input", self.source, "--threads",
-                                              str(threads), "--repeat", str(self.repeat)))["min"]
-        found = call(sys.executable, latency.__file__, "--child", self.files[side], self.source, str(threads),
-                             str(self.options.seconds))
+                                      str(threads), "--repeat", str(self.repeat)))["min"]
+        found = run_onnxruntime(self.files[side], self.source, threads, self.options.seconds)
         self.repeat = found["repeat"]
         return found["min"]
 
@@ -75,8 +74,7 @@ class Model:
             return dict(zip([output.name for output in session.get_outputs()], session.run(None, read_feed(self.source))))
         path = os.path.join(self.home, "out.npz")
         call(*self.layover("run", f"{self.name}-{side}", "--input", self.source, "--output", path))
-        with np.load(path) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        return read_feed(path)
 
     def errors(self):
         wanted = self.outputs("onnxruntime")

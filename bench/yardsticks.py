@@ -1,11 +1,10 @@
-"""The models that Layover is measured by against onnxruntime, and what the comparisons share."""
+"""The models that Layover is measured by against onnxruntime: their files, and the options that choose among them."""
 import os
 import subprocess
 import sys
 
-from comparison import add_common_options, call, geometric_mean, open_session, read_feed, write_results  # noqa: F401 (for who imports this)
+from comparison import ROOT, add_common_options
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "models"))
 
 import feeds  # noqa: E402
