@@ -6,7 +6,7 @@ indices, masks and texts are part of what a graph does and stay. RandomState is 
 import zlib
 
 import numpy as np
-from onnx import AttributeProto, TensorProto, external_data_helper, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 LARGE = 64         # elements; a tensor with more of them loses its data
 FEW_VALUES = 8     # a table with fewer distinct values is a mask
@@ -132,10 +132,6 @@ def fill(model, name):
             random = np.random.RandomState(zlib.crc32(f"{name}/{path}".encode()))
             tensor.raw_data = _bytes_of(tensor, tensor.doc_string.removeprefix(MARK), random)
             tensor.ClearField("doc_string")
-
-
-def load_external(model, folder):
-    external_data_helper.load_external_data_for_model(model, folder)
 
 
 def make_array(spec, random):

@@ -18,11 +18,10 @@ sys.path.insert(0, FOLDER)
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", TQDM_DISABLE="1")
 
 import hollow  # noqa: E402
+from zoo_check import GRAPH_BYTES, GRAPHS, TABLE, read_table, sample  # noqa: E402
 
-GRAPH_BYTES = 30 << 10
 FILL_BYTES = 8 << 20
-SAMPLE = 256  # elements of an output that are kept
-TABLE = os.path.join(FOLDER, "zoo.json")
+SAMPLE = 256  # elements of an output that are kept, at most
 
 
 def run_onnxruntime(content, inputs):
@@ -40,12 +39,6 @@ def run_onnxruntime(content, inputs):
         else:
             outputs[output.name] = np.asarray(value)
     return outputs
-
-
-def sample(array):
-    """At most SAMPLE elements, evenly spread: the same ones that the test looks at."""
-    flat = array.reshape(-1)
-    return flat if flat.size <= SAMPLE else flat[np.linspace(0, flat.size - 1, SAMPLE).astype(np.int64)]
 
 
 def check_answers(outputs):
@@ -80,10 +73,10 @@ def write(name, recipe, model, specs):
     outputs = text_arrays(run_onnxruntime(filled, feed))
     check_answers(outputs)
     answers = {f"shape:{key}": np.array(array.shape, np.int64) for key, array in outputs.items()}
-    answers |= {key: sample(array) for key, array in outputs.items()}
-    with open(os.path.join(FOLDER, "graphs", f"{name}.onnx"), "wb") as file:
+    answers |= {key: sample(array, min(array.size, SAMPLE)) for key, array in outputs.items()}
+    with open(os.path.join(GRAPHS, f"{name}.onnx"), "wb") as file:
         file.write(content)
-    np.savez_compressed(os.path.join(FOLDER, "graphs", f"{name}.npz"), **answers)
+    np.savez_compressed(os.path.join(GRAPHS, f"{name}.npz"), **answers)
     return {"tool": recipe.tool, "kind": recipe.kind, "tolerance": recipe.tolerance, "inputs": specs}
 
 
@@ -108,13 +101,6 @@ def all_recipes():
     return found
 
 
-def read_table():
-    if not os.path.exists(TABLE):
-        return {}
-    with open(TABLE, encoding="utf-8") as file:
-        return json.load(file)
-
-
 def write_table(table):
     with open(TABLE, "w", encoding="utf-8") as file:
         rows = [f"{json.dumps(name)}: {json.dumps(table[name])}" for name in sorted(table)]
@@ -128,7 +114,7 @@ def main():
         try:
             model, specs = recipes[name].make()
             table[name] = write(name, recipes[name], onnx.ModelProto.FromString(model.SerializeToString()), specs)
-            size = os.path.getsize(os.path.join(FOLDER, "graphs", f"{name}.onnx"))
+            size = os.path.getsize(os.path.join(GRAPHS, f"{name}.onnx"))
             print(f"{name}: {size} bytes, {len(model.graph.node)} nodes", flush=True)
         except Exception as error:  # a tool's own: the next graph is made all the same
             failed.append(name)

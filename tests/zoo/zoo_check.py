@@ -11,6 +11,8 @@ import onnx
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(FOLDER))
 GRAPHS = os.path.join(FOLDER, "graphs")
+TABLE = os.path.join(FOLDER, "zoo.json")
+GRAPH_BYTES = 30 << 10  # of a graph's file, at most
 REFUSED = os.path.join(FOLDER, "refused.txt")
 STRIDE = 10  # instructions between two stops
 TIMEOUT_S = 120
@@ -30,7 +32,7 @@ def resume_check():
 
 
 def read_table():
-    with open(os.path.join(FOLDER, "zoo.json"), encoding="utf-8") as file:
+    with open(TABLE, encoding="utf-8") as file:
         return json.load(file)
 
 
@@ -57,6 +59,7 @@ def load(path):
 
 
 def sample(array, count):
+    """So many elements, evenly spread: those that are kept of an answer, and those of an output that are compared with it."""
     flat = array.reshape(-1)
     return flat if flat.size == count else flat[np.linspace(0, flat.size - 1, count).astype(np.int64)]
 
