@@ -59,10 +59,10 @@ class Home:
     def command(self, *arguments, as_json=True):
         return [binary(), "--home", self.path, *(["--json"] if as_json else []), *map(str, arguments)]
 
-    def try_call(self, *arguments, as_json=True, environment=None, before=None, folder=None):
+    def try_call(self, *arguments, as_json=True, environment=None, before=None, folder=None, timeout=TIMEOUT_S):
         """Runs one process to its end; any exit code is fine, but not a signal."""
         command = self.command(*arguments, as_json=as_json)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, cwd=folder,
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, cwd=folder,
                               env={**os.environ, **(environment or {})}, preexec_fn=before, errors="replace")
         result = Result(command, done.returncode, done.stdout, done.stderr)
         assert done.returncode >= 0, f"killed by {signal.Signals(-done.returncode).name}\n{result}"

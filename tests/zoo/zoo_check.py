@@ -3,13 +3,17 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import hollow
 import numpy as np
 import onnx
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(FOLDER))
+sys.path.append(os.path.join(os.path.dirname(FOLDER), "end_to_end"))
+
+from harness import DONE, Home, binary, load  # noqa: E402
+
 GRAPHS = os.path.join(FOLDER, "graphs")
 TABLE = os.path.join(FOLDER, "zoo.json")
 GRAPH_BYTES = 30 << 10  # of a graph's file, at most
@@ -20,10 +24,6 @@ TIMEOUT_S = 120
 # neighbouring step, and some outputs have about thirty steps.
 TOLERANCES = {"plain": (1e-3, 1e-4), "half": (1e-2, 0.005), "quantised": (2e-2, 0.05)}
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
-
-
-def binary():
-    return os.environ.get("LAYOVER_BIN", os.path.join(ROOT, "build", "tools", "layover"))
 
 
 def resume_check():
@@ -51,11 +51,6 @@ def fill(name, folder):
         file.write(model.SerializeToString())
     np.savez(inputs, **hollow.make_inputs(name, read_table()[name]["inputs"]))
     return target, inputs
-
-
-def load(path):
-    with np.load(path) as arrays:
-        return {key: arrays[key] for key in arrays.files}
 
 
 def sample(array, count):
@@ -103,19 +98,18 @@ class Zoo:
     """A home for the graphs, in a folder of its own."""
 
     def __init__(self, folder):
-        self.folder, self.home, self.table = str(folder), os.path.join(folder, "home"), read_table()
+        self.folder, self.home, self.table = str(folder), Home(os.path.join(folder, "home")), read_table()
 
     def call(self, what, *arguments):
-        done = subprocess.run([binary(), "--home", self.home, "--json", *arguments], capture_output=True, text=True, check=False,
-                              timeout=TIMEOUT_S, errors="replace")
-        if done.returncode != 0:
-            said = done.stderr.strip().replace(f"{self.folder}/", "")
+        result = self.home.try_call(*arguments, timeout=TIMEOUT_S)
+        if result.code != DONE:
+            said = result.err.strip().replace(f"{self.folder}/", "")
             try:
                 said = json.loads(said)["error"]["message"]
             except (ValueError, KeyError):
-                said = f"it ended with {done.returncode}: {said[-300:]}"
+                said = f"it ended with {result.code}: {said[-300:]}"
             raise Wrong(f"{what}: {' '.join(said.split())}")
-        return json.loads(done.stdout)
+        return result.json
 
     def check(self, name):
         """Registers, runs, compares, stops at every tenth instruction and goes on; raises Wrong. Gives the instructions."""
