@@ -146,68 +146,49 @@ static bool is_true(const ComposedValue *value) {
     return false;
 }
 
-static double number_of(const ComposedValue *value) {
-    return value->kind == COMPOSED_FLOAT ? value->float_value : (double)value->int_value;
-}
-
-static bool is_number(const ComposedValue *value) {
-    return value->kind == COMPOSED_INT || value->kind == COMPOSED_FLOAT;
-}
-
-/* Compares with the number, the name of one, or the quoted text that comes next. */
-static Error *read_comparison(Composer *composer, const ComposedValue *value, bool *out) {
-    ComposedValue number;
-    char name[COMPOSITION_NAME_SIZE];
-    const bool negative = composer_take(composer, "-");
-    bool numeric = composer_take_number(composer, &number);
-    if (negative && !numeric) return composer_fail(composer, "a number");
-    if (negative) number.int_value = -number.int_value;
-    if (negative) number.float_value = -number.float_value;
-    if (!numeric && composer_take_name(composer, name)) {
-        TRY(composer_look_up(composer, name, &number));
-        numeric = true;
-    }
-    if (numeric) {
-        *out = is_number(value) && is_number(&number) && number_of(value) == number_of(&number);
-        return NULL;
-    }
-    if (!composer_take(composer, "\"")) return composer_fail(composer, "a number or a text");
-    const size_t length = strcspn(composer->at, "\"");
-    *out = value->kind == COMPOSED_TEXT && strlen(value->text) == length &&
-           memcmp(value->text, composer->at, length) == 0;
-    composer->at += length;
-    return composer_take(composer, "\"") ? NULL : composer_fail(composer, "\"");
+/* Whether two numbers or two texts are equal; values of different kinds are not. */
+static bool is_equal(const ComposedValue *a, const ComposedValue *b) {
+    if (composed_is_number(a) && composed_is_number(b))
+        return composed_number(a) == composed_number(b);
+    return a->kind == COMPOSED_TEXT && b->kind == COMPOSED_TEXT && strcmp(a->text, b->text) == 0;
 }
 
 static bool is_wanted(const OnnxNode *node, uint32_t output) {
     return output < node->output_count && node->proto->output[output][0];
 }
 
-/* The place of a name in a list "x bias? scale", or UINT32_MAX. */
-static uint32_t place_of(const char *list, const char *name) {
-    const size_t length = strlen(name);
-    for (uint32_t i = 0; *list; i++) {
-        const size_t word = strcspn(list, " ");
-        if (word == length && memcmp(list, name, length) == 0) return i;
-        list += word;
-        while (*list == ' ') list++;
-    }
+/* Takes the next word of a list "x bias? scale". Returns false at its end. */
+static bool take_word(const char **list, char word[COMPOSITION_NAME_SIZE]) {
+    while (**list == ' ') (*list)++;
+    const size_t length = strcspn(*list, " ");
+    (void)snprintf(word, COMPOSITION_NAME_SIZE, "%.*s", (int)length, *list);
+    *list += length;
+    return length > 0;
+}
+
+/* The index of a name in the list of outputs, or UINT32_MAX. */
+static uint32_t find_output(const char *list, const char *name) {
+    char word[COMPOSITION_NAME_SIZE];
+    for (uint32_t i = 0; take_word(&list, word); i++)
+        if (strcmp(word, name) == 0) return i;
     return UINT32_MAX;
 }
 
 static Error *read_term(Composer *composer, bool *out) {
     char name[COMPOSITION_NAME_SIZE];
-    ComposedValue value;
+    ComposedValue value, other;
     const bool negated = composer_take(composer, "not"), wants = composer_take(composer, "wants");
     if (!composer_take_name(composer, name)) return composer_fail(composer, "a name");
     if (wants)
-        *out = is_wanted(composer->node, place_of(composer->composition->outputs, name));
+        *out = is_wanted(composer->node, find_output(composer->composition->outputs, name));
     else {
         TRY(composer_look_up(composer, name, &value));
         *out = is_true(&value);
         const bool differs = composer_take(composer, "!=");
-        if (differs || composer_take(composer, "==")) TRY(read_comparison(composer, &value, out));
-        if (differs) *out = !*out;
+        if (differs || composer_take(composer, "==")) {
+            TRY(composer_read_factor(composer, &other));
+            *out = is_equal(&value, &other) != differs;
+        }
     }
     if (negated) *out = !*out;
     return NULL;
@@ -300,17 +281,14 @@ static Error *carry_out(Composer *composer, const char *end) {
 static Error *bind_inputs(Composer *composer) {
     const OnnxNode *node = composer->node;
     const char *list = composer->composition->inputs;
+    char name[COMPOSITION_NAME_SIZE];
     uint32_t count = 0;
-    for (; *list; count++) {
-        char name[COMPOSITION_NAME_SIZE];
-        size_t length = strcspn(list, " ");
-        const bool optional = list[length - 1] == '?';
-        (void)snprintf(name, sizeof name, "%.*s", (int)(length - optional), list);
+    for (; take_word(&list, name); count++) {
+        char *mark = strchr(name, '?');
         IrVariable *input = onnx_input(node, count);
-        if (!input && !optional) FAIL(INVALID, "input %s is missing", name);
+        if (mark) *mark = '\0';
+        if (!input && !mark) FAIL(INVALID, "input %s is missing", name);
         TRY(set_name(composer, name, (ComposedValue){.variable = input}));
-        list += length;
-        while (*list == ' ') list++;
     }
     if (node->input_count > count) FAIL(INVALID, "%u inputs", node->input_count);
     return NULL;
@@ -318,19 +296,14 @@ static Error *bind_inputs(Composer *composer) {
 
 static Error *set_outputs(Composer *composer) {
     const char *list = composer->composition->outputs;
+    char name[COMPOSITION_NAME_SIZE];
     uint32_t index = 0;
-    for (; *list; index++) {
-        char name[COMPOSITION_NAME_SIZE];
-        const size_t length = strcspn(list, " ");
-        (void)snprintf(name, sizeof name, "%.*s", (int)length, list);
+    for (; take_word(&list, name); index++) {
+        if (!is_wanted(composer->node, index)) continue;
         const ComposedName *known = find_name(composer, name);
-        const bool made = known && known->value.kind == COMPOSED_VARIABLE && known->value.variable;
-        if (is_wanted(composer->node, index)) {
-            if (!made) FAIL(UNSUPPORTED, "output %s", name);
-            TRY(onnx_node_set_output(composer->node, index, known->value.variable));
-        }
-        list += length;
-        while (*list == ' ') list++;
+        if (!known || known->value.kind != COMPOSED_VARIABLE || !known->value.variable)
+            FAIL(UNSUPPORTED, "output %s", name);
+        TRY(onnx_node_set_output(composer->node, index, known->value.variable));
     }
     if (composer->node->output_count > index)
         FAIL(INVALID, "%u outputs", composer->node->output_count);

@@ -5,7 +5,8 @@
 #include "compiler/frontend/nodes/onnx_composition_internal.h"
 #include "compiler/frontend/nodes/onnx_trees.h"
 
-bool composer_take_number(Composer *composer, ComposedValue *out) {
+/* Reads a number. Returns false, and stays, where none comes next. */
+static bool take_number(Composer *composer, ComposedValue *out) {
     composer_skip_space(composer);
     const char *at = composer->at;
     const size_t digits = strspn(at, "0123456789"), length = strspn(at, "0123456789.e");
@@ -187,7 +188,7 @@ static Error *read_element(Composer *composer, const char *name, ComposedValue *
     TRY(composer_find_list(composer, name, &list));
     const bool floats = onnx_attribute_kind(composer->composition->attributes, name) == 'F';
     const size_t count = !list ? 0 : floats ? list->n_floats : list->n_ints;
-    if (!composer_take_number(composer, &index) || !composer_take(composer, "]"))
+    if (!take_number(composer, &index) || !composer_take(composer, "]"))
         return composer_fail(composer, "a number and ]");
     if ((uint64_t)index.int_value >= count)
         FAIL(INVALID, "attribute %s has %zu entries", name, count);
@@ -213,7 +214,7 @@ static Error *read_measure(Composer *composer, bool is_rank, ComposedValue *out)
     ComposedValue value, index = {.kind = COMPOSED_INT};
     if (!composer_take(composer, "(")) return composer_fail(composer, "(");
     TRY(read_value(composer, &value));
-    if (!is_rank && (!composer_take(composer, ",") || !composer_take_number(composer, &index)))
+    if (!is_rank && (!composer_take(composer, ",") || !take_number(composer, &index)))
         return composer_fail(composer, "a dimension");
     if (!composer_take(composer, ")")) return composer_fail(composer, ")");
     const int64_t number =
@@ -236,6 +237,7 @@ static Error *negate(Composer *composer, ComposedValue *inout) {
 static Error *read_text(Composer *composer, ComposedValue *out) {
     char text[COMPOSITION_NAME_SIZE];
     const size_t length = strcspn(composer->at, "\"");
+    if (length >= sizeof text) return composer_fail(composer, "a shorter text");
     (void)snprintf(text, sizeof text, "%.*s", (int)length, composer->at);
     composer->at += length;
     *out = (ComposedValue){.kind = COMPOSED_TEXT};
@@ -243,13 +245,13 @@ static Error *read_text(Composer *composer, ComposedValue *out) {
     return composer_take(composer, "\"") ? NULL : composer_fail(composer, "\"");
 }
 
-static Error *read_factor(Composer *composer, ComposedValue *out) {
+Error *composer_read_factor(Composer *composer, ComposedValue *out) {
     char name[COMPOSITION_NAME_SIZE];
     if (composer_take(composer, "-")) {
-        TRY(read_factor(composer, out));
+        TRY(composer_read_factor(composer, out));
         return negate(composer, out);
     }
-    if (composer_take_number(composer, out)) return NULL;
+    if (take_number(composer, out)) return NULL;
     if (composer_take(composer, "\"")) return read_text(composer, out);
     if (composer_take(composer, "[")) return read_vector(composer, out);
     if (composer_take(composer, "#")) return read_count(composer, out);
@@ -265,16 +267,12 @@ static Error *read_factor(Composer *composer, ComposedValue *out) {
     return composer_look_up(composer, name, out);
 }
 
-static double number_of(const ComposedValue *value) {
-    return value->kind == COMPOSED_FLOAT ? value->float_value : (double)value->int_value;
-}
-
 /* Integers that do not divide are refused: they count heads, groups, blocks. */
 static Error *compute(
     char sign, const ComposedValue *a, const ComposedValue *b, ComposedValue *out) {
     int64_t x = a->int_value, y = b->int_value, result = 0;
     if (a->kind == COMPOSED_FLOAT || b->kind == COMPOSED_FLOAT) {
-        const double p = number_of(a), q = number_of(b);
+        const double p = composed_number(a), q = composed_number(b);
         const double value = sign == '+'   ? p + q
                              : sign == '-' ? p - q
                              : sign == '*' ? p * q
@@ -309,14 +307,14 @@ static Error *combine(Composer *composer, char sign, const ComposedValue *b, Com
 
 /* Reads operands of one precedence and combines them from the left. */
 static Error *read_product(Composer *composer, ComposedValue *out) {
-    TRY(read_factor(composer, out));
+    TRY(composer_read_factor(composer, out));
     for (;;) {
         const char sign = composer_take(composer, "*")   ? '*'
                           : composer_take(composer, "/") ? '/'
                                                          : 0;
         ComposedValue next;
         if (!sign) return NULL;
-        TRY(read_factor(composer, &next));
+        TRY(composer_read_factor(composer, &next));
         TRY(combine(composer, sign, &next, out));
     }
 }

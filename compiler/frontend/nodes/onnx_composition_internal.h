@@ -1,5 +1,5 @@
 #pragma once
-/* What the statements (composition.c) and the expressions (composition_expression.c) of a
+/* What the statements (onnx_composition.c) and the expressions (onnx_composition_expression.c) of a
  * composition share: the place in the text and the names so far. */
 #include "compiler/frontend/nodes/onnx_composition.h"
 #include "kernels/operator/operator.h"
@@ -23,8 +23,15 @@ typedef struct ComposedValue {
     IrVariable *variable; /* NULL: absent */
     int64_t int_value;
     double float_value;
-    const char *text; /* borrowed from the attributes */
+    const char *text; /* borrowed from the attributes or the module */
 } ComposedValue;
+
+static inline bool composed_is_number(const ComposedValue *value) {
+    return value->kind == COMPOSED_INT || value->kind == COMPOSED_FLOAT;
+}
+static inline double composed_number(const ComposedValue *value) {
+    return value->kind == COMPOSED_FLOAT ? value->float_value : (double)value->int_value;
+}
 
 typedef struct ComposedName {
     char name[COMPOSITION_NAME_SIZE];
@@ -56,8 +63,8 @@ MUST_CHECK Error *composer_find_list(
 /* Reads an expression with so many results (more than one: a call). */
 MUST_CHECK Error *composer_read_expression(
     Composer *composer, uint32_t result_count, ComposedValue *out_results);
-/* Reads a number. Returns false, and stays, where none comes next. */
-bool composer_take_number(Composer *composer, ComposedValue *out);
+/* Reads a number, a text, a name, a call or what stands in parentheses, with '-' before it. */
+MUST_CHECK Error *composer_read_factor(Composer *composer, ComposedValue *out);
 /* The rank of a value, or a dimension; negative: only shape inference can know it. */
 int64_t composer_rank(const IrVariable *variable);
 int64_t composer_dim(const IrVariable *variable, int64_t index);
