@@ -146,6 +146,11 @@ static bool is_true(const ComposedValue *value) {
     return false;
 }
 
+static bool is_less(const ComposedValue *a, const ComposedValue *b) {
+    return composed_is_number(a) && composed_is_number(b) &&
+           composed_number(a) < composed_number(b);
+}
+
 /* Whether two numbers or two texts are equal; values of different kinds are not. */
 static bool is_equal(const ComposedValue *a, const ComposedValue *b) {
     if (composed_is_number(a) && composed_is_number(b))
@@ -188,6 +193,9 @@ static Error *read_term(Composer *composer, bool *out) {
         if (differs || composer_take(composer, "==")) {
             TRY(composer_read_factor(composer, &other));
             *out = is_equal(&value, &other) != differs;
+        } else if (composer_take(composer, "<")) {
+            TRY(composer_read_factor(composer, &other));
+            *out = is_less(&value, &other);
         }
     }
     if (negated) *out = !*out;

@@ -21,7 +21,7 @@
  * how many it has. rank(x) and dim(x, 1) are numbers, absent where only shape inference can know
  * them. Arithmetic on numbers alone is done at import. A condition is a name (an input that is
  * there; a number that is not 0; a text that is not empty), `wants name` (the node names that
- * output), or a name compared by == or != with a number, a text or the name of a number; `not`
+ * output), or a name compared by ==, != or < with a number, a text or the name of a number; `not`
  * before it, `and` between several. */
 #include "compiler/frontend/base/onnx_internal.h"
 
