@@ -1,10 +1,9 @@
 #include "compiler/compile.h"
 
-#include <stdlib.h>
-
 #include "base/text.h"
 #include "tests/compiler/compiler_fixtures.h"
 #include "tests/compiler/random_module.h"
+#include "tests/support/test_random.h"
 #include "vm/assembly/assembly.h"
 
 #ifdef TEST_WITH_ADDRESS_SANITIZER
@@ -34,12 +33,9 @@ static void compare_run(Executable *executable, const char *device, const Value 
  * runs. */
 static void test_compile_keeps_what_random_programs_compute(void **state) {
     (void)state;
-    const char *wanted = getenv("LAYOVER_TEST_SEED");
-    uint64_t first = wanted ? strtoull(wanted, NULL, 10) : 1;
-    const char *count = getenv("LAYOVER_TEST_SEEDS");
-    uint64_t last = wanted ? first + (count ? strtoull(count, NULL, 10) : 1) : SEEDS;
+    const TestSeeds seeds = test_seeds(SEEDS - 1);
     uint32_t failures = 0;
-    for (uint64_t seed = first; seed < last; seed++) {
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
         uint64_t random = seed * 7919;
         Value arguments[ARGUMENTS] = {value_random(&random, 2, (int64_t[]){2, 3}),
             value_random(&random, 2, (int64_t[]){2, 3}), value_int64((int64_t)(seed % 4))};
@@ -57,7 +53,7 @@ static void test_compile_keeps_what_random_programs_compute(void **state) {
         error_free(error);
         for (uint32_t i = 0; i < ARGUMENTS; i++) value_release(&arguments[i]);
     }
-    assert_true(failures <= (last - first) / 5 + 1);
+    assert_true(failures <= (seeds.end - seeds.first) / 5 + 1);
 }
 
 static void test_compile_gives_the_same_bytes_each_time(void **state) {

@@ -1,11 +1,10 @@
 #include "compiler/lower/slot_check.h"
 
-#include <stdlib.h>
-
 #include "compiler/ir/ir_walk.h"
 #include "tests/compiler/compiler_fixtures.h"
 #include "tests/compiler/onnx_run.h"
 #include "tests/compiler/random_outputs.h"
+#include "tests/support/test_random.h"
 
 #ifdef TEST_WITH_ADDRESS_SANITIZER
 enum { SEEDS = 40 };
@@ -31,10 +30,8 @@ static void run_on(Executable *executable, const char *device, const Value *x, u
  * verifier refuse to be silent about, and the device computes what the cpu does. */
 static void test_slot_check_holds_for_random_models_of_several_outputs(void **state) {
     (void)state;
-    const char *wanted = getenv("LAYOVER_TEST_SEED"), *count = getenv("LAYOVER_TEST_SEEDS");
-    const uint64_t first = wanted ? strtoull(wanted, NULL, 10) : 1;
-    const uint64_t last = wanted ? first + (count ? strtoull(count, NULL, 10) : 1) : SEEDS;
-    for (uint64_t seed = first; seed < last; seed++) {
+    const TestSeeds seeds = test_seeds(SEEDS - 1);
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
         uint64_t random = seed * 104729;
         Value x = value_random(&random, 2, (int64_t[]){6, 20}), on_host, on_device;
         for (int plainly = 0; plainly < 2; plainly++) {

@@ -1,10 +1,9 @@
 #include "scheduler/control/drive/control_core.h"
 
-#include <stdlib.h>
-
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/jobs/control_tellings.h"
 #include "tests/scheduler/control/control_world.h"
+#include "tests/support/test_random.h"
 
 enum { SEEDS = 20, STEPS = 50000 };
 
@@ -40,10 +39,8 @@ static void run_world(uint64_t seed, uint64_t steps) {
  * nothing fails any more. */
 static void test_control_core_survives_whatever_happens(void **state) {
     (void)state;
-    const char *wanted = getenv("LAYOVER_TEST_SEED"), *count = getenv("LAYOVER_TEST_SEEDS");
-    const uint64_t first = wanted ? strtoull(wanted, NULL, 10) : 1;
-    const uint64_t seeds = count ? strtoull(count, NULL, 10) : SEEDS;
-    for (uint64_t seed = first; seed < first + seeds; seed++) run_world(seed, STEPS);
+    const TestSeeds seeds = test_seeds(SEEDS);
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) run_world(seed, STEPS);
 }
 
 static void step_until(ControlWorld *world, JobState state) {
