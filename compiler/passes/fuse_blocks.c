@@ -2,6 +2,7 @@
  * few bits, with a row for each column of the result, and the kernel widens what it needs. */
 #include <string.h>
 
+#include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/fusion.h"
 
@@ -34,10 +35,9 @@ static bool read_blocks(Blocks *blocks) {
     return blocks->transposed ? axis == 1 || axis == -1 : axis == 0 || axis == -2;
 }
 
+/* Whether the transpose exchanges the two dimensions of a matrix; by default it reverses them. */
 static bool swaps(const IrBinding *transpose) {
-    uint32_t count;
-    const int64_t *perm = attributes_ints(transpose->attributes, "perm", &count);
-    return !perm || (count == 2 && perm[0] == 1);
+    return !attributes_has(transpose->attributes, "perm") || ir_swaps_last(transpose);
 }
 
 static bool find_blocks(const Fusion *fusion, const IrBinding *product, Blocks *out) {
