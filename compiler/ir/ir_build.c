@@ -102,6 +102,13 @@ Error *ir_build_simple(IrCursor at, const char *operator_name, Attributes *attri
     return NULL;
 }
 
+Error *ir_build_cast(IrCursor at, IrVariable *tensor, DType dtype, IrVariable **out) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_dtype(attributes, "to", dtype));
+    return ir_build_simple(at, "Cast", attributes, tensor, NULL, NULL, out);
+}
+
 Error *ir_build_call(IrCursor at, IrFunction *function, uint32_t argument_count,
     IrVariable *const *arguments, IrVariable ***out_results) {
     IrBinding *binding;

@@ -19,6 +19,8 @@ MUST_CHECK Error *ir_build_operator(IrCursor at, const char *operator_name, Attr
 /* Makes an operator with one result and at most three inputs (trailing NULLs are absent). */
 MUST_CHECK Error *ir_build_simple(IrCursor at, const char *operator_name, Attributes *attributes,
     IrVariable *a, IrVariable *b, IrVariable *c, IrVariable **out);
+/* Makes a Cast. */
+MUST_CHECK Error *ir_build_cast(IrCursor at, IrVariable *tensor, DType dtype, IrVariable **out);
 
 /* Makes a call. The function's results must have been declared or set. */
 MUST_CHECK Error *ir_build_call(IrCursor at, IrFunction *function, uint32_t argument_count,

@@ -48,10 +48,7 @@ Error *onnx_constant_float0(const OnnxNode *node, double value, DType dtype, IrV
         *out = constant;
         return NULL;
     }
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_dtype(attributes, "to", dtype));
-    return ir_build_simple(onnx_at(node), "Cast", attributes, constant, NULL, NULL, out);
+    return ir_build_cast(onnx_at(node), constant, dtype, out);
 }
 
 Error *onnx_constant_tensor(OnnxImport *import, const Onnx__TensorProto *proto, IrVariable **out) {

@@ -9,12 +9,9 @@ Error *onnx_convert_bit_cast(const OnnxNode *node) {
     if (to != DTYPE_BOOL || !input)
         return onnx_node_emit(node, "BitCast", NULL, node->input_count, node->inputs);
     OWN(Attributes, byte) = NULL;
-    OWN(Attributes, boolean) = NULL;
     TRY(attributes_create(&byte));
     TRY(attributes_set_dtype(byte, "to", DTYPE_UINT8));
-    TRY(attributes_create(&boolean));
-    TRY(attributes_set_dtype(boolean, "to", DTYPE_BOOL));
     TRY(ir_build_simple(onnx_at(node), "BitCast", byte, input, NULL, NULL, &result));
-    TRY(ir_build_simple(onnx_at(node), "Cast", boolean, result, NULL, NULL, &result));
+    TRY(ir_build_cast(onnx_at(node), result, DTYPE_BOOL, &result));
     return onnx_node_set_output(node, 0, result);
 }

@@ -26,13 +26,6 @@ static Error *reshape(const OnnxNode *node, IrVariable *tensor, IrVariable *dims
     return ir_build_simple(onnx_at(node), "Reshape", NULL, tensor, shape[0], NULL, out);
 }
 
-static Error *cast(const OnnxNode *node, IrVariable *tensor, DType dtype, IrVariable **out) {
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_dtype(attributes, "to", dtype));
-    return ir_build_simple(onnx_at(node), "Cast", attributes, tensor, NULL, NULL, out);
-}
-
 /* Reads the element type in which softmax and the graphs compute. */
 static Error *read_precision(const OnnxNode *node, DType *out) {
     const DType given = onnx_float_type(node->inputs[0]);
@@ -53,7 +46,7 @@ static Error *make_scale(const OnnxNode *node, IrVariable **out) {
         TRY(onnx_constant_float0(node, (double)given->f, DTYPE_FLOAT32, &scale));
     } else {
         TRY(dims_of(node, query, 3, 4, &scale));
-        TRY(cast(node, scale, DTYPE_FLOAT32, &scale));
+        TRY(ir_build_cast(onnx_at(node), scale, DTYPE_FLOAT32, &scale));
         TRY(ir_build_simple(onnx_at(node), "Sqrt", NULL, scale, NULL, NULL, &scale));
         TRY(ir_build_simple(onnx_at(node), "Reciprocal", NULL, scale, NULL, NULL, &scale));
     }
@@ -78,7 +71,7 @@ static Error *make_scores(const OnnxNode *node, DType precision, IrVariable **ou
     TRY(ir_build_simple(onnx_at(node), "Transpose", turned, key, NULL, NULL, &key));
     TRY(ir_build_simple(onnx_at(node), "MatMul", NULL, scores, key, NULL, &scores));
     TRY(reshape(node, scores, rows, NULL, &scores));
-    return cast(node, scores, precision, out);
+    return ir_build_cast(onnx_at(node), scores, precision, out);
 }
 
 /* Multiplies the probabilities by V, in the query's type. */
@@ -88,7 +81,7 @@ static Error *weigh(
     TRY(dims_of(node, node->inputs[1], 0, 2, &groups));
     TRY(dims_of(node, node->inputs[1], 2, 3, &keys));
     TRY(dims_of(node, query, 0, 3, &rows));
-    TRY(cast(node, node->inputs[2], precision, &value));
+    TRY(ir_build_cast(onnx_at(node), node->inputs[2], precision, &value));
     TRY(reshape(node, probabilities, groups, keys, &result));
     TRY(ir_build_simple(onnx_at(node), "MatMul", NULL, result, value, NULL, &result));
     TRY(reshape(node, result, rows, NULL, &result));

@@ -128,13 +128,10 @@ static Error *read_indices(
     static const int64_t rest = -1;
     const IrCursor at = onnx_at(node);
     IrVariable *indices, *zero, *count, *test, *moved;
-    OWN(Attributes, whole) = NULL;
-    TRY(attributes_create(&whole));
-    TRY(attributes_set_dtype(whole, "to", DTYPE_INT64));
     TRY(onnx_constant_int0(node, 0, &zero));
     TRY(onnx_constant_int0(node, length, &count));
     TRY(reshape_to(node, node->inputs[GATHER_INDICES], 1, &rest, &indices));
-    TRY(ir_build_simple(at, "Cast", whole, indices, NULL, NULL, &indices));
+    TRY(ir_build_cast(at, indices, DTYPE_INT64, &indices));
     TRY(ir_build_simple(at, "Less", NULL, indices, zero, NULL, &test));
     TRY(ir_build_simple(at, "Add", NULL, indices, count, NULL, &moved));
     TRY(ir_build_simple(at, "Where", NULL, test, moved, indices, &indices));

@@ -27,13 +27,6 @@ Error *onnx_convert_concat(const OnnxNode *node) {
     return onnx_node_set_output(node, 0, results[0]);
 }
 
-static Error *cast_to(const OnnxNode *node, IrVariable *input, DType dtype, IrVariable **out) {
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_dtype(attributes, "to", dtype));
-    return ir_build_simple(onnx_at(node), "Cast", attributes, input, NULL, NULL, out);
-}
-
 /* Up to opset 5 the type is named as TensorProto does. */
 Error *onnx_convert_cast(const OnnxNode *node) {
     const Onnx__AttributeProto *to = onnx_attribute_find(node, "to");
@@ -48,7 +41,7 @@ Error *onnx_convert_cast(const OnnxNode *node) {
         &onnx__tensor_proto__data_type__descriptor, name);
     if (!value) FAIL(INVALID, "attribute to is no element type");
     TRY_WRAP(onnx_dtype(value->value, &dtype), "attribute to");
-    TRY(cast_to(node, node->inputs[0], dtype, &result));
+    TRY(ir_build_cast(onnx_at(node), node->inputs[0], dtype, &result));
     return onnx_node_set_output(node, 0, result);
 }
 
@@ -57,7 +50,7 @@ static Error *one_int(const OnnxNode *node, uint32_t index, uint32_t rank, IrVar
     static const int64_t one = 1;
     IrVariable *shape, *value = onnx_input(node, index);
     if (!value) FAIL(INVALID, "input %u is missing", index);
-    TRY(cast_to(node, value, DTYPE_INT64, &value));
+    TRY(ir_build_cast(onnx_at(node), value, DTYPE_INT64, &value));
     TRY(onnx_constant_ints(node, &one, rank, &shape));
     return ir_build_simple(onnx_at(node), "Reshape", NULL, value, shape, NULL, out);
 }
@@ -87,5 +80,5 @@ Error *onnx_convert_tile(const OnnxNode *node) {
 /* Opset 1 has the lengths as a tensor of the input's type, too. */
 Error *onnx_legacy_split_lengths(const OnnxNode *node, IrVariable **inout_lengths) {
     if (node->scope->opset >= 2 || !*inout_lengths) return NULL;
-    return cast_to(node, *inout_lengths, DTYPE_INT64, inout_lengths);
+    return ir_build_cast(onnx_at(node), *inout_lengths, DTYPE_INT64, inout_lengths);
 }

@@ -245,12 +245,9 @@ static Error *make_bnb4_weights(
     const IrCursor at = onnx_at(node);
     const NBits matrix = {.rows = layout->blocks, .blocks = 1};
     IrVariable *codes, *table, *scales;
-    OWN(Attributes, whole) = NULL;
     TRY(block_floats(node, &matrix, BNB4_ABSMAX, "absmax", &scales));
     TRY(make_bnb4_codes(node, layout, &codes));
-    TRY(attributes_create(&whole));
-    TRY(attributes_set_dtype(whole, "to", DTYPE_INT32));
-    TRY(ir_build_simple(at, "Cast", whole, codes, NULL, NULL, &codes));
+    TRY(ir_build_cast(at, codes, DTYPE_INT32, &codes));
     TRY(onnx_constant_floats(node, bnb4_values[is_nf4], BNB4_CODES, &table));
     TRY(ir_build_simple(at, "CastLike", NULL, table, scales, NULL, &table));
     TRY(ir_build_simple(at, "Gather", NULL, table, codes, NULL, &codes));

@@ -12,14 +12,11 @@ Error *onnx_convert_recurrent(const OnnxNode *node) {
 
 /* Gives the outputs of a dropout their names. Up to opset 9 the mask has the type of the input. */
 static Error *set_outputs(const OnnxNode *node, IrVariable *const *results) {
-    OWN(Attributes, to) = NULL;
     IrVariable *mask;
     TRY(onnx_node_set_output(node, 0, results[0]));
     if (node->output_count < 2) return NULL;
     if (node->scope->opset >= 10) return onnx_node_set_output(node, 1, results[1]);
-    TRY(attributes_create(&to));
-    TRY(attributes_set_dtype(to, "to", onnx_float_type(node->inputs[0])));
-    TRY(ir_build_simple(onnx_at(node), "Cast", to, results[1], NULL, NULL, &mask));
+    TRY(ir_build_cast(onnx_at(node), results[1], onnx_float_type(node->inputs[0]), &mask));
     return onnx_node_set_output(node, 1, mask);
 }
 
@@ -36,16 +33,13 @@ static Error *inference_with_mask(const OnnxNode *node) {
 
 /* Up to opset 6 the ratio is an attribute, and a node trains unless is_test is set. */
 static Error *old_training(const OnnxNode *node, IrVariable **inputs) {
-    OWN(Attributes, to) = NULL;
     const Onnx__AttributeProto *ratio = onnx_attribute_find(node, "ratio");
     IrVariable *one;
     inputs[0] = node->inputs[0];
     TRY(onnx_constant_float0(
         node, ratio && ratio->has_f ? (double)ratio->f : 0.5, DTYPE_FLOAT32, &inputs[1]));
     TRY(onnx_constant_int0(node, 1, &one));
-    TRY(attributes_create(&to));
-    TRY(attributes_set_dtype(to, "to", DTYPE_BOOL));
-    return ir_build_simple(onnx_at(node), "Cast", to, one, NULL, NULL, &inputs[2]);
+    return ir_build_cast(onnx_at(node), one, DTYPE_BOOL, &inputs[2]);
 }
 
 static Error *training(const OnnxNode *node) {

@@ -165,17 +165,14 @@ static Error *emit(const OnnxNode *node, const Tables *tables, IrVariable **out)
         tables->targets, tables->weights, tables->base};
     IrVariable *inputs[8], **results;
     OWN(Attributes, flat) = NULL;
-    OWN(Attributes, cast) = NULL;
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&flat));
     TRY(attributes_set_int(flat, "axis", -1));
-    TRY(attributes_create(&cast));
-    TRY(attributes_set_dtype(cast, "to", tables->ensemble->dtype));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_text(attributes, "aggregate", tables->ensemble->aggregate));
     TRY(attributes_set_int(attributes, "depth", tables->depth));
     TRY(ir_build_simple(onnx_at(node), "Flatten", flat, node->inputs[0], NULL, NULL, &inputs[0]));
-    TRY(ir_build_simple(onnx_at(node), "Cast", cast, inputs[0], NULL, NULL, &inputs[0]));
+    TRY(ir_build_cast(onnx_at(node), inputs[0], tables->ensemble->dtype, &inputs[0]));
     for (uint32_t i = 0; i < 7; i++)
         TRY(ir_constant_tensor(node->import->module, tensors[i], &inputs[i + 1]));
     TRY(ir_build_operator(onnx_at(node), "TreeScores", attributes, 8, inputs, 1, &results));

@@ -69,8 +69,19 @@ static void test_ir_build_construct_checks_the_number_of_fields(void **state) {
     assert_ok(ir_build_construct(at, some, 1, &x, &value));
 }
 
+static void test_ir_build_cast_names_the_type(void **state) {
+    (void)state;
+    OWN(IrModule, module) = NULL;
+    IrVariable *x, *y;
+    assert_ok(ir_module_create(&module));
+    assert_ok(ir_build_cast(ir_at_end(function_create(module, &x)->body), x, DTYPE_INT8, &y));
+    assert_int_equal(y->binding->operator_info->id, OPERATOR_CAST);
+    assert_int_equal(attributes_dtype(y->binding->attributes, "to"), DTYPE_INT8);
+}
+
 int test_ir_build(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ir_build_cast_names_the_type),
         cmocka_unit_test(test_ir_build_operator_checks_name_counts_and_attributes),
         cmocka_unit_test(test_ir_build_operator_drops_absent_inputs_at_the_end),
         cmocka_unit_test(test_ir_build_puts_bindings_where_the_cursor_is),
