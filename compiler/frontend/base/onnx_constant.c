@@ -21,6 +21,13 @@ Error *onnx_constant_ints(
     return make(node, DTYPE_INT64, 1, (int64_t)count, values, out);
 }
 
+Error *onnx_reshape(const OnnxNode *node, IrVariable *tensor, uint32_t rank, const int64_t *dims,
+    IrVariable **out) {
+    IrVariable *shape;
+    TRY(onnx_constant_ints(node, dims, rank, &shape));
+    return ir_build_simple(onnx_at(node), "Reshape", NULL, tensor, shape, NULL, out);
+}
+
 Error *onnx_constant_floats(
     const OnnxNode *node, const float *values, size_t count, IrVariable **out) {
     return make(node, DTYPE_FLOAT32, 1, (int64_t)count, values, out);

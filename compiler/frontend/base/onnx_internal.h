@@ -114,6 +114,9 @@ char onnx_attribute_kind(const char *declaration, const char *name);
 /* onnx_constant.c */
 MUST_CHECK Error *onnx_constant_ints(
     const OnnxNode *node, const int64_t *values, size_t count, IrVariable **out);
+/* Makes a Reshape to constant dimensions. */
+MUST_CHECK Error *onnx_reshape(
+    const OnnxNode *node, IrVariable *tensor, uint32_t rank, const int64_t *dims, IrVariable **out);
 MUST_CHECK Error *onnx_constant_floats(
     const OnnxNode *node, const float *values, size_t count, IrVariable **out);
 /* rank 0 (one string) or 1 */

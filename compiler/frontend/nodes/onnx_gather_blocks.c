@@ -114,13 +114,6 @@ static Error *read_operands(const OnnxNode *node, const Blocks *blocks, const Te
     return NULL;
 }
 
-static Error *reshape_to(const OnnxNode *node, IrVariable *tensor, uint32_t rank,
-    const int64_t *dims, IrVariable **out) {
-    IrVariable *shape;
-    TRY(onnx_constant_ints(node, dims, rank, &shape));
-    return ir_build_simple(onnx_at(node), "Reshape", NULL, tensor, shape, NULL, out);
-}
-
 /* The indices as a vector of int64: from the end if negative; 0 where there is no such element.
  * *out_inside: which are there. */
 static Error *read_indices(
@@ -130,7 +123,7 @@ static Error *read_indices(
     IrVariable *indices, *zero, *count, *test, *moved;
     TRY(onnx_constant_int0(node, 0, &zero));
     TRY(onnx_constant_int0(node, length, &count));
-    TRY(reshape_to(node, node->inputs[GATHER_INDICES], 1, &rest, &indices));
+    TRY(onnx_reshape(node, node->inputs[GATHER_INDICES], 1, &rest, &indices));
     TRY(ir_build_cast(at, indices, DTYPE_INT64, &indices));
     TRY(ir_build_simple(at, "Less", NULL, indices, zero, NULL, &test));
     TRY(ir_build_simple(at, "Add", NULL, indices, count, NULL, &moved));
@@ -155,7 +148,7 @@ static Error *mask(
     int64_t dims[SHAPE_RANK_MAX];
     for (uint32_t i = 0; i < SHAPE_RANK_MAX; i++) dims[i] = 1;
     dims[blocks->gather_axis] = -1;
-    TRY(reshape_to(node, inside, blocks->shape.rank, dims, &inside));
+    TRY(onnx_reshape(node, inside, blocks->shape.rank, dims, &inside));
     TRY(ir_build_simple(onnx_at(node), "CastLike", NULL, inside, *inout_scales, NULL, &inside));
     return ir_build_simple(onnx_at(node), "Mul", NULL, *inout_scales, inside, NULL, inout_scales);
 }

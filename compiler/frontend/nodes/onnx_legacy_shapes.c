@@ -48,11 +48,10 @@ Error *onnx_convert_cast(const OnnxNode *node) {
 /* Converts a tensor of one element and any number type to int64: [1], or [] for rank 0. */
 static Error *one_int(const OnnxNode *node, uint32_t index, uint32_t rank, IrVariable **out) {
     static const int64_t one = 1;
-    IrVariable *shape, *value = onnx_input(node, index);
+    IrVariable *value = onnx_input(node, index);
     if (!value) FAIL(INVALID, "input %u is missing", index);
     TRY(ir_build_cast(onnx_at(node), value, DTYPE_INT64, &value));
-    TRY(onnx_constant_ints(node, &one, rank, &shape));
-    return ir_build_simple(onnx_at(node), "Reshape", NULL, value, shape, NULL, out);
+    return onnx_reshape(node, value, rank, &one, out);
 }
 
 /* Up to opset 5 the inputs are the number of repetitions and the axis, each a tensor of one

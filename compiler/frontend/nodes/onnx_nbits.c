@@ -45,9 +45,7 @@ static Error *read_layout(const OnnxNode *node, NBits *out) {
 static Error *reshape(
     const OnnxNode *node, IrVariable *tensor, int64_t rows, int64_t columns, IrVariable **out) {
     const int64_t dims[2] = {rows, columns};
-    IrVariable *shape;
-    TRY(onnx_constant_ints(node, dims, 2, &shape));
-    return ir_build_simple(onnx_at(node), "Reshape", NULL, tensor, shape, NULL, out);
+    return onnx_reshape(node, tensor, 2, dims, out);
 }
 
 /* A float for each block, in a matrix: older files have a vector. */
@@ -231,11 +229,10 @@ static Error *make_bnb4_codes(const OnnxNode *node, const NBits *layout, IrVaria
 static Error *first_elements(
     const OnnxNode *node, IrVariable *tensor, int64_t count, IrVariable **out) {
     static const int64_t zero = 0, rest = -1;
-    IrVariable *shape, *begin, *end;
-    TRY(onnx_constant_ints(node, &rest, 1, &shape));
+    IrVariable *begin, *end;
+    TRY(onnx_reshape(node, tensor, 1, &rest, &tensor));
     TRY(onnx_constant_ints(node, &zero, 1, &begin));
     TRY(onnx_constant_ints(node, &count, 1, &end));
-    TRY(ir_build_simple(onnx_at(node), "Reshape", NULL, tensor, shape, NULL, &tensor));
     return ir_build_simple(onnx_at(node), "Slice", NULL, tensor, begin, end, out);
 }
 
