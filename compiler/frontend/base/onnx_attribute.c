@@ -48,6 +48,11 @@ Error *onnx_attribute_int(const OnnxNode *node, const char *name, int64_t otherw
     return NULL;
 }
 
+bool onnx_text_is(const ProtobufCBinaryData *text, const char *word) {
+    const size_t length = strlen(word);
+    return text->len == length && memcmp(text->data, word, length) == 0;
+}
+
 Error *onnx_attribute_ints(
     const OnnxNode *node, const char *name, const Onnx__AttributeProto **out) {
     const Onnx__AttributeProto *attribute = onnx_attribute_find(node, name);

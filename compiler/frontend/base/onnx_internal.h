@@ -93,6 +93,8 @@ MUST_CHECK Error *onnx_node_set_output(const OnnxNode *node, uint32_t index, IrV
 const Onnx__AttributeProto *onnx_attribute_find(const OnnxNode *node, const char *name);
 MUST_CHECK Error *onnx_attribute_int(
     const OnnxNode *node, const char *name, int64_t otherwise, int64_t *out);
+/* Whether the bytes of a text attribute are this word. */
+bool onnx_text_is(const ProtobufCBinaryData *text, const char *word);
 /* Reads a list of integers; NULL when absent. Errors: INVALID not a list of integers. */
 MUST_CHECK Error *onnx_attribute_ints(
     const OnnxNode *node, const char *name, const Onnx__AttributeProto **out);

@@ -90,9 +90,8 @@ static Error *step_momentum(Update *update) {
     double alpha, beta;
     IrVariable *factor, *one, *fresh, *direction;
     const Onnx__AttributeProto *mode = onnx_attribute_find(update->node, "mode");
-    const size_t size = mode && mode->has_s ? mode->s.len : 0;
-    const bool nesterov = size == 8 && memcmp(mode->s.data, "nesterov", 8) == 0;
-    if (!nesterov && !(size == 8 && memcmp(mode->s.data, "standard", 8) == 0))
+    const bool nesterov = mode && onnx_text_is(&mode->s, "nesterov");
+    if (!nesterov && !(mode && onnx_text_is(&mode->s, "standard")))
         FAIL(INVALID, "mode is neither standard nor nesterov");
     TRY(attribute(update, "alpha", NULL, &alpha));
     TRY(attribute(update, "beta", NULL, &beta));

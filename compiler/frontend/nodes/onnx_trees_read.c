@@ -80,7 +80,7 @@ static Error *read_mode(const ProtobufCBinaryData *text, TreeMode *out) {
     static const char *const names[] = {
         "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == text->len && memcmp(names[i], text->data, text->len) == 0) {
+        if (onnx_text_is(text, names[i])) {
             *out = (TreeMode)i;
             return NULL;
         }
@@ -164,7 +164,6 @@ static Error *find_roots(Reader *reader) {
     void *memory;
     TRY(memory_alloc(count, sizeof(bool), &memory));
     bool *child = memory;
-    memset(child, 0, count);
     for (uint32_t i = 0; i < count; i++)
         if (ensemble->nodes[i].mode != TREE_LEAF)
             child[ensemble->nodes[i].yes] = child[ensemble->nodes[i].no] = true;
@@ -240,11 +239,22 @@ static Error *read_base(Reader *reader) {
             ensemble->score_count, ensemble->only == 1 ? " of the second class" : "");
     TRY(memory_alloc(ensemble->score_count, sizeof(double), &memory));
     ensemble->base = memory;
-    for (uint32_t i = 0; i < ensemble->score_count; i++) ensemble->base[i] = 0;
     return NULL;
 }
 
 /* ---- the node ---- */
+
+static Error *read_aggregate(const OnnxNode *node, const char **out) {
+    static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
+    const Onnx__AttributeProto *given = onnx_attribute_find(node, "aggregate_function");
+    *out = names[0];
+    if (!given) return NULL;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        *out = names[i];
+        if (onnx_text_is(&given->s, names[i])) return NULL;
+    }
+    FAIL(UNSUPPORTED, "aggregate_function is not SUM, AVERAGE, MIN or MAX");
+}
 
 static Error *read_sizes(Reader *reader) {
     TreeEnsemble *ensemble = reader->ensemble;
@@ -260,14 +270,7 @@ static Error *read_sizes(Reader *reader) {
         FAIL(UNSUPPORTED, "%zu nodes of trees; 1 to %d are read", count, TREE_NODES_MAX);
     ensemble->node_count = (uint32_t)count;
     ensemble->score_count = (uint32_t)scores;
-    const Onnx__AttributeProto *aggregate = onnx_attribute_find(node, "aggregate_function");
-    static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
-    ensemble->aggregate = aggregate ? NULL : names[0];
-    for (uint32_t i = 0; aggregate && i < 4; i++)
-        if (aggregate->s.len == strlen(names[i]) &&
-            memcmp(aggregate->s.data, names[i], aggregate->s.len) == 0)
-            ensemble->aggregate = names[i];
-    if (!ensemble->aggregate) FAIL(UNSUPPORTED, "this aggregate_function");
+    TRY(read_aggregate(node, &ensemble->aggregate));
     const bool wide = onnx_attribute_find(node, "nodes_values_as_tensor") ||
                       onnx_float_type(node->inputs[0]) == DTYPE_FLOAT64;
     ensemble->dtype = wide ? DTYPE_FLOAT64 : DTYPE_FLOAT32;

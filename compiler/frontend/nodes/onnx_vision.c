@@ -15,7 +15,7 @@ static Error *emit(const OnnxNode *node, const char *operator_name, Attributes *
 
 static bool is_mode(const OnnxNode *node, const char *name) {
     const Onnx__AttributeProto *mode = onnx_attribute_find(node, "mode");
-    return mode && mode->s.len == strlen(name) && memcmp(mode->s.data, name, mode->s.len) == 0;
+    return mode && onnx_text_is(&mode->s, name);
 }
 
 static Error *resize(const OnnxNode *node, IrVariable *image, IrVariable *scales,
