@@ -133,6 +133,27 @@ static void test_control_core_answers_with_a_checkpoint_taken_since(void **state
     control_world_deinit(&world);
 }
 
+/* A cancel that comes while the job's end is being stored comes too late, and is told so. */
+static void test_control_core_refuses_a_cancel_of_a_job_that_has_ended(void **state) {
+    (void)state;
+    static ControlWorld world;
+    control_world_init(&world, 3);
+    world.calm = true;
+    control_world_ask_for(&world, CONTROL_SUBMIT, 1, (JobId){0});
+    step_until(&world, JOB_STATE_QUEUED);
+    const ControlJob *job = control_job_find(world.control, 1, (JobId){1, 1});
+    while (job->slice.items_done < world.rows[0].total || job_site_is_running(&job->site) ||
+           job->pending.next.state != JOB_STATE_NONE ||
+           !job_storing_is_committing(&job->pending.storing))
+        assert_true(control_world_step(&world));
+    control_world_ask_for(&world, CONTROL_CANCEL, 1, (JobId){1, 1});
+    step_until(&world, JOB_STATE_SUCCEEDED);
+    for (int i = 0; i < 1000 && control_world_step(&world); i++) continue;
+    assert_int_equal(world.answered, world.asked);
+    assert_int_equal(world.refused, 1);
+    control_world_deinit(&world);
+}
+
 /* What a suspended job has to store finds no room, and the job is resumed: it runs as soon as that
  * is stored, though no state was stored with it. */
 static void test_control_core_resumes_a_job_whose_note_had_no_room(void **state) {
@@ -178,6 +199,7 @@ int test_control_core(void) {
         cmocka_unit_test(test_control_core_ends_a_job_that_was_resumed_just_before),
         cmocka_unit_test(test_control_core_cancels_beside_a_commit_without_room),
         cmocka_unit_test(test_control_core_answers_with_a_checkpoint_taken_since),
+        cmocka_unit_test(test_control_core_refuses_a_cancel_of_a_job_that_has_ended),
         cmocka_unit_test(test_control_core_resumes_a_job_whose_note_had_no_room),
         cmocka_unit_test(test_control_core_drains_beside_a_job_that_comes),
         cmocka_unit_test(test_control_core_survives_whatever_happens),
