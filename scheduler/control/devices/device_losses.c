@@ -135,8 +135,8 @@ uint64_t control_devices_due_ns(const Control *control) {
     if (control_life_drains(&control->life)) return 0;
     for (uint32_t i = 0; i < control->devices->count; i++) {
         const ControlDevice *device = &control->devices->items[i];
-        if (device->presence.state != DEVICE_PRESENCE_AWAY) continue;
-        if (!due_ns || device->reopen_ns < due_ns) due_ns = device->reopen_ns;
+        if (device->presence.state == DEVICE_PRESENCE_AWAY)
+            due_ns = control_earlier_ns(device->reopen_ns, due_ns);
     }
     return due_ns;
 }

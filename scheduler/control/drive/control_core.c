@@ -27,15 +27,14 @@
 /* Host memory that executions which wait in it leave free for checkpoints. */
 #define CHECKPOINT_RESERVE_BYTES ((uint64_t)64 << 20)
 
-static uint64_t earliest(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
-
 uint64_t control_core_due_ns(const Control *control) {
-    uint64_t next_ns = earliest(control_clock_due_ns(control), control_retry_due_ns(control));
-    next_ns = earliest(control_devices_due_ns(control), next_ns);
-    next_ns = earliest(control_aside_due_ns(control), next_ns);
-    next_ns = earliest(control_late_due_ns(control), next_ns);
-    next_ns = earliest(control_slices_due_ns(control), next_ns);
-    return earliest(control_drain_due_ns(control), next_ns);
+    uint64_t next_ns =
+        control_earlier_ns(control_clock_due_ns(control), control_retry_due_ns(control));
+    next_ns = control_earlier_ns(control_devices_due_ns(control), next_ns);
+    next_ns = control_earlier_ns(control_aside_due_ns(control), next_ns);
+    next_ns = control_earlier_ns(control_late_due_ns(control), next_ns);
+    next_ns = control_earlier_ns(control_slices_due_ns(control), next_ns);
+    return control_earlier_ns(control_drain_due_ns(control), next_ns);
 }
 
 static void handle_time(Control *control) {

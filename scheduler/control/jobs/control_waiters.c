@@ -95,13 +95,11 @@ void control_answer_stalled(ControlJob *job, const Error *error) {
 /* A request for a suspend or a checkpoint is answered within this time, whatever runs. */
 static const uint64_t LATE_NS = 800000000;
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
-
 static void note_wait(const ControlJob *job, ControlRequest *request) {
     ControlWaits *waits = job->control->waits;
     request->asked_ns = control_now_ns(job->control);
     if (request->kind == CONTROL_SUSPEND || request->kind == CONTROL_CHECKPOINT)
-        waits->late_ns = earlier(request->asked_ns + LATE_NS, waits->late_ns);
+        waits->late_ns = control_earlier_ns(request->asked_ns + LATE_NS, waits->late_ns);
 }
 
 /* The bound keeps the HTTP server's threads free: each waiting request holds one, and a kernel may

@@ -120,17 +120,16 @@ bool control_run_failed(ControlJob *job) {
     return true;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
-
 uint64_t control_aside_due_ns(const Control *control) {
     uint64_t due_ns = 0;
     for (uint32_t i = 0; i < control->devices->count; i++)
         if (control->devices->items[i].slice.running)
-            due_ns = earlier(control->devices->items[i].slice.give_up_ns, due_ns);
+            due_ns = control_earlier_ns(control->devices->items[i].slice.give_up_ns, due_ns);
     size_t at = 0;
     for (ControlJob *job;
          control->devices->patience_count > 0 && (job = control_jobs_next(control, &at));) {
-        if (job_site_is_aside(&job->site)) due_ns = earlier(job->slice.abandon_ns, due_ns);
+        if (job_site_is_aside(&job->site))
+            due_ns = control_earlier_ns(job->slice.abandon_ns, due_ns);
     }
     return due_ns;
 }

@@ -165,14 +165,13 @@ void control_end_due_slices(Control *control, uint64_t now_ns) {
     }
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
-
 uint64_t control_slices_due_ns(const Control *control) {
     uint64_t due_ns = 0;
     for (uint32_t i = 0; i < control->devices->count; i++) {
         const DeviceSlice *slice = &control->devices->items[i].slice;
-        due_ns = earlier(slice->end_ns, due_ns);
-        if (slice->running) due_ns = earlier(control_suspend_due_ns(slice->running), due_ns);
+        due_ns = control_earlier_ns(slice->end_ns, due_ns);
+        if (slice->running)
+            due_ns = control_earlier_ns(control_suspend_due_ns(slice->running), due_ns);
     }
     return due_ns;
 }

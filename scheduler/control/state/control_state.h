@@ -37,6 +37,10 @@ static inline uint64_t control_now_ns(const Control *control) {
 static inline double control_calendar_s(const Control *control) {
     return control->ports.clock.calendar_s(control->ports.clock.self);
 }
+/* The earlier of two times at which something is due; 0 stands for never. Pure. */
+static inline uint64_t control_earlier_ns(uint64_t a_ns, uint64_t b_ns) {
+    return a_ns && (!b_ns || a_ns < b_ns) ? a_ns : b_ns;
+}
 /* Posts a message to the control thread. Threads: any. */
 static inline void control_post(Control *control, Message *message) {
     control->ports.mailbox.post(control->ports.mailbox.self, message);
