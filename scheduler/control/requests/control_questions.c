@@ -21,6 +21,11 @@ Error *control_send(Control *control, ControlRequest *request) {
     return error;
 }
 
+/* Sends a request that names a job and nothing else. */
+static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, JobId job) {
+    return control_send(control, &(ControlRequest){.kind = kind, .tenant = tenant, .job = job});
+}
+
 Error *control_submit(
     Control *control, Submission *inout_submission, JobId *out_id, bool *out_created) {
     ControlRequest request = {
@@ -32,8 +37,7 @@ Error *control_submit(
 }
 
 Error *control_load(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_LOAD, .tenant = tenant, .job = job});
+    return ask(control, CONTROL_LOAD, tenant, job);
 }
 
 Error *control_tell_quotas(Control *control, TenantId tenant) {
@@ -48,8 +52,7 @@ Error *control_drain(Control *control, uint64_t grace_ns, size_t *out_left) {
 }
 
 Error *control_suspend(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_SUSPEND, .tenant = tenant, .job = job});
+    return ask(control, CONTROL_SUSPEND, tenant, job);
 }
 
 Error *control_resume(Control *control, TenantId tenant, JobId job, const char *device) {
@@ -58,13 +61,11 @@ Error *control_resume(Control *control, TenantId tenant, JobId job, const char *
 }
 
 Error *control_cancel(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_CANCEL, .tenant = tenant, .job = job});
+    return ask(control, CONTROL_CANCEL, tenant, job);
 }
 
 Error *control_checkpoint(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_CHECKPOINT, .tenant = tenant, .job = job});
+    return ask(control, CONTROL_CHECKPOINT, tenant, job);
 }
 
 Error *control_explain(Control *control, TenantId tenant, JobId job, char out_why[JOB_WHY_SIZE]) {
@@ -104,12 +105,7 @@ Error *control_arrival_own(
 }
 
 Error *control_arrival_abort(Control *control, TenantId tenant, JobId job) {
-    return control_send(
-        control, &(ControlRequest){.kind = CONTROL_ARRIVAL_ABORT, .tenant = tenant, .job = job});
-}
-
-static Error *ask(Control *control, ControlRequestKind kind, TenantId tenant, JobId job) {
-    return control_send(control, &(ControlRequest){.kind = kind, .tenant = tenant, .job = job});
+    return ask(control, CONTROL_ARRIVAL_ABORT, tenant, job);
 }
 
 Error *control_freeze(Control *control, TenantId tenant, JobId job) {
