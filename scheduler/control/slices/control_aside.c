@@ -99,12 +99,9 @@ AsideEnd control_end_aside(ControlJob *job) {
         slice->error = NULL;
     }
     take_back(job, slice->error ? JOB_SITE_EVENT_SLICE_FAILED : JOB_SITE_EVENT_SLICE_ENDED);
-    if (was == JOB_SITE_ASIDE) return slice->error ? ASIDE_FAILED : ASIDE_RESTS;
-    if (slice->error) {
-        control_report_moved(job, POLICY_EVENT_MOVED_OUT, false);
-        return ASIDE_FAILED;
-    }
-    if (!job->known) return ASIDE_RESTS;
+    if (was == JOB_SITE_ASIDE) return ASIDE_RESTS;
+    if (slice->error) control_report_moved(job, POLICY_EVENT_MOVED_OUT, false);
+    if (slice->error || !job->known) return ASIDE_RESTS;
     return was == JOB_SITE_ASIDE_TO_HOST ? ASIDE_TO_HOST : ASIDE_TO_DISK;
 }
 

@@ -16,8 +16,7 @@ bool control_run_failed(ControlJob *job);
 void control_move_aside_out(ControlJob *job, PolicyPlace place);
 
 typedef enum AsideEnd {
-    ASIDE_RESTS,   /* the job is on its device; the policy knows */
-    ASIDE_FAILED,  /* the same, and the error waits until the policy runs the job */
+    ASIDE_RESTS,   /* the job is on its device; the slice's error, if any, waits */
     ASIDE_TO_HOST, /* the job is on its device and is to be moved to host memory */
     ASIDE_TO_DISK, /* the job is on its device and is to be moved to disk */
 } AsideEnd;
