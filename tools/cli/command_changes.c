@@ -41,13 +41,11 @@ static Error *check_state(const CommandContext *context, json_object *job) {
 Error *command_result(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     HttpClientReply OWN_REPLY(reply) = {0};
-    TextBuilder OWN_TEXT(path) = {0};
     json_object *job;
     const char *id = context->arguments[0], *output = command_option(context, "output");
     if (!output) FAIL(USAGE, "result: --output FILE.npz is missing");
     TRY(remote_need(context, &client));
-    remote_path(&path, ROUTE_JOB_GET, &id);
-    TRY(remote_ask(client, HTTP_METHOD_GET, &path, NULL, &job));
+    TRY(remote_ask_route(client, ROUTE_JOB_GET, &id, &job));
     Error *error = check_state(context, job);
     if (!error) error = output_pieces_fetch(client, job, output, &reply);
     if (error) {
@@ -67,10 +65,8 @@ Error *command_result(CommandContext *context) {
 
 /* The file is durable, so the daemon need not keep the job's data for another restore. */
 static void drop_data(HttpClient *client, const char *job) {
-    TextBuilder OWN_TEXT(address) = {0};
     OWN_JSON(answer) = NULL;
-    remote_path(&address, ROUTE_JOB_REMOVE, &job);
-    error_free(remote_ask(client, HTTP_METHOD_DELETE, &address, NULL, &answer)); /* rm-job does */
+    error_free(remote_ask_route(client, ROUTE_JOB_REMOVE, &job, &answer)); /* rm-job does */
 }
 
 Error *command_checkpoint(CommandContext *context) {

@@ -37,16 +37,14 @@ static void show_progress(Progress *progress, json_object *status) {
 static Error *follow(
     const CommandContext *context, HttpClient *client, json_object **inout_status) {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-    TextBuilder OWN_TEXT(path) = {0};
     Error *error = NULL;
     Progress progress = progress_start(context, context->arguments[0]);
-    remote_path(&path, ROUTE_JOB_MIGRATION, context->arguments);
     while (!error && !remote_flag(*inout_status, "over")) {
         show_progress(&progress, *inout_status);
         (void)nanosleep(&pause, NULL);
         json_object_put(*inout_status);
         *inout_status = NULL;
-        error = remote_ask(client, HTTP_METHOD_GET, &path, NULL, inout_status);
+        error = remote_ask_route(client, ROUTE_JOB_MIGRATION, context->arguments, inout_status);
     }
     progress_end(&progress);
     return error;
@@ -125,17 +123,15 @@ const CommandOption command_drain_options[] = {
 static Error *follow_drain(
     const CommandContext *context, HttpClient *client, json_object **inout_status) {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-    TextBuilder OWN_TEXT(path) = {0};
     Error *error = NULL;
     Progress progress = progress_start(context, "drain");
-    remote_path(&path, ROUTE_DRAIN_GET, NULL);
     while (!error && !remote_flag(*inout_status, "over")) {
         progress_update(&progress, (uint64_t)remote_int(*inout_status, "moved"),
             (uint64_t)remote_int(*inout_status, "jobs"));
         (void)nanosleep(&pause, NULL);
         json_object_put(*inout_status);
         *inout_status = NULL;
-        error = remote_ask(client, HTTP_METHOD_GET, &path, NULL, inout_status);
+        error = remote_ask_route(client, ROUTE_DRAIN_GET, NULL, inout_status);
     }
     progress_end(&progress);
     return error;

@@ -34,12 +34,6 @@ static void print_outcome(json_object *found) {
             made, replayed);
 }
 
-static Error *post(HttpClient *client, RouteId route, const char *job, json_object **out) {
-    TextBuilder OWN_TEXT(path) = {0};
-    remote_path(&path, route, &job);
-    return remote_ask(client, HTTP_METHOD_POST, &path, NULL, out);
-}
-
 static const RouteCall verify_job = {
     .route = ROUTE_JOB_VERIFY,
     .fields = (const RouteField[]){{"from", ROUTE_FIELD_INTEGER}, {0}},
@@ -48,7 +42,7 @@ static const RouteCall verify_job = {
 /* Replaces *inout_found by the present state. */
 static Error *look(HttpClient *client, const char *replay, json_object **inout_found) {
     json_object *found;
-    TRY(post(client, ROUTE_JOB_VERIFICATION, replay, &found));
+    TRY(remote_ask_route(client, ROUTE_JOB_VERIFICATION, &replay, &found));
     json_object_put(*inout_found);
     *inout_found = found;
     return NULL;
@@ -57,7 +51,8 @@ static Error *look(HttpClient *client, const char *replay, json_object **inout_f
 /* Cancels the replay, so that it does not run on without a reader. */
 static Error *give_up(HttpClient *client, const char *replay, json_object **inout_found) {
     OWN_JSON(answer) = NULL;
-    error_free(post(client, ROUTE_JOB_CANCEL, replay, &answer)); /* fails if the replay has ended */
+    /* fails if the replay has ended */
+    error_free(remote_ask_route(client, ROUTE_JOB_CANCEL, &replay, &answer));
     /* on failure the daemon removes the replay within a minute */
     error_free(look(client, replay, inout_found));
     FAIL(INTERRUPTED, "stopped by a signal; the replay is cancelled");

@@ -117,9 +117,7 @@ static Error *follow(JobWatch *watch) {
 }
 
 static Error *read_job(const JobWatch *watch, json_object **out) {
-    TextBuilder OWN_TEXT(path) = {0};
-    remote_path(&path, ROUTE_JOB_GET, &watch->job);
-    return remote_ask(watch->client, HTTP_METHOD_GET, &path, NULL, out);
+    return remote_ask_route(watch->client, ROUTE_JOB_GET, &watch->job, out);
 }
 
 /* Asks for the present state: the first lines of a watch tell of changes long ago. */

@@ -86,6 +86,13 @@ Error *remote_ask(HttpClient *client, HttpMethod method, const TextBuilder *path
     return remote_parse(text_builder_get(&reply.text), out);
 }
 
+Error *remote_ask_route(
+    HttpClient *client, RouteId route, const char *const *names, json_object **out) {
+    TextBuilder OWN_TEXT(path) = {0};
+    remote_path(&path, route, names);
+    return remote_ask(client, route_info(route)->method, &path, NULL, out);
+}
+
 Error *remote_show(
     const CommandContext *context, json_object *owned_object, void (*print)(json_object *object)) {
     if (context->json) return command_print_json(owned_object);

@@ -16,6 +16,9 @@ void remote_path(TextBuilder *path, RouteId route, const char *const *names);
 /* Sends a request and parses the one object of the answer. body: JSON, consumed; NULL: none. */
 MUST_CHECK Error *remote_ask(HttpClient *client, HttpMethod method, const TextBuilder *path,
     json_object *owned_body, json_object **out);
+/* Sends the request of a route that needs no body, as remote_ask does. names: as in remote_path. */
+MUST_CHECK Error *remote_ask_route(
+    HttpClient *client, RouteId route, const char *const *names, json_object **out);
 /* Shows one object as JSON, or by print. Consumes it. */
 MUST_CHECK Error *remote_show(
     const CommandContext *context, json_object *owned_object, void (*print)(json_object *object));

@@ -55,11 +55,10 @@ static bool was_signalled(void *self) {
     return caught != RUN_SIGNAL_NONE;
 }
 
-static Error *post(HttpClient *client, RouteId route, const char *job) {
-    TextBuilder OWN_TEXT(path) = {0};
+/* Sends a request about the job. The answer is not needed. */
+static Error *change(HttpClient *client, RouteId route, const char *job) {
     OWN_JSON(answer) = NULL;
-    remote_path(&path, route, &job);
-    return remote_ask(client, HTTP_METHOD_POST, &path, NULL, &answer);
+    return remote_ask_route(client, route, &job, &answer);
 }
 
 /* Turns a signal to this process into a change of the job. *out_over: there is nothing to wait
@@ -68,17 +67,17 @@ static Error *pass_signal(
     const CommandContext *context, JobWatch *watch, RunSignal signal, bool *out_over) {
     *out_over = false;
     if (signal == RUN_SIGNAL_PAUSE) {
-        TRY(post(watch->client, ROUTE_JOB_SUSPEND, watch->job));
+        TRY(change(watch->client, ROUTE_JOB_SUSPEND, watch->job));
         (void)raise(SIGSTOP); /* returns after SIGCONT */
-        return post(watch->client, ROUTE_JOB_RESUME, watch->job);
+        return change(watch->client, ROUTE_JOB_RESUME, watch->job);
     }
     *out_over = true;
     if (!command_flag(context, "checkpoint")) {
-        TRY(post(watch->client, ROUTE_JOB_CANCEL, watch->job));
+        TRY(change(watch->client, ROUTE_JOB_CANCEL, watch->job));
         FAIL(INTERRUPTED, "stopped by a signal; --checkpoint FILE would have kept what was done");
     }
     (void)snprintf(watch->state, sizeof watch->state, "suspended");
-    return post(watch->client, ROUTE_JOB_SUSPEND, watch->job);
+    return change(watch->client, ROUTE_JOB_SUSPEND, watch->job);
 }
 
 static Error *follow(const CommandContext *context, JobWatch *watch) {
@@ -93,19 +92,9 @@ static Error *follow(const CommandContext *context, JobWatch *watch) {
     return NULL;
 }
 
-static Error *read_job(HttpClient *client, const char *id, json_object **out) {
-    TextBuilder OWN_TEXT(path) = {0};
-    remote_path(&path, ROUTE_JOB_GET, &id);
-    return remote_ask(client, HTTP_METHOD_GET, &path, NULL, out);
-}
-
 /* The job was only made for this run. */
 static void forget(HttpClient *client, const char *id) {
-    TextBuilder OWN_TEXT(path) = {0};
-    OWN_JSON(answer) = NULL;
-    remote_path(&path, ROUTE_JOB_REMOVE, &id);
-    /* on failure the job expires later */
-    error_free(remote_ask(client, HTTP_METHOD_DELETE, &path, NULL, &answer));
+    error_free(change(client, ROUTE_JOB_REMOVE, id)); /* on failure the job expires later */
 }
 
 static Error *print_answer(
@@ -136,7 +125,7 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
     Error *error = follow(context, &watch);
     progress_end(&progress);
     TRY(error);
-    TRY(read_job(client, id, &job));
+    TRY(remote_ask_route(client, ROUTE_JOB_GET, &id, &job));
     bool suspended = strcmp(watch.state, "suspended") == 0;
     if (suspended && command_flag(context, "checkpoint")) {
         TRY(job_checkpoint_fetch(
