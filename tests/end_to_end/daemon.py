@@ -25,6 +25,11 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
+# A device that makes a job last: what a test does to a running job must meet one. A generation of 200 tokens
+# takes half a second there, and a twentieth of a second on cpu.
+SLOWER = "sim:0,speed=0.2"
+
+
 class Refused(Exception):
     def __init__(self, status, body):
         super().__init__(f"{status}: {body}")
@@ -128,6 +133,18 @@ class Daemon:
 
     def change(self, job, verb, **options):
         return self.json("POST", f"/v1/jobs/{job}/{verb}", options)
+
+    def suspend(self, job):
+        """Asks again as long as the job has not reached a safepoint: a request waits 0.8 s for one, and on a
+        machine with much else to do a kernel takes longer."""
+        end = time.monotonic() + harness.TIMEOUT_S
+        while True:
+            try:
+                return self.change(job, "suspend")
+            except Refused as refused:
+                if "no safepoint" not in str(refused) or time.monotonic() > end:
+                    raise
+            time.sleep(0.02)
 
     def outputs(self, job, since=0, headers=None):
         """All from since on, of as many answers as it takes; a batch job's behind each other."""

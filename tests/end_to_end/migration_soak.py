@@ -48,7 +48,7 @@ class Soak:
         if self.random.random() < 0.8:
             source.wait(job, lambda it: it["state"] == "running")
         if self.random.random() < 0.25:
-            source.change(job, "suspend")
+            source.suspend(job)
         return job
 
     def move(self, job, source):

@@ -118,13 +118,16 @@ Error *control_wait_for(ControlJob *job, ControlRequest *request) {
 
 static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
     const LongKernel kernel = control_job_get_kernel(job);
-    const uint64_t ns = kernel.name ? kernel.computed_ns : LATE_NS;
+    const bool suspends = kind == CONTROL_SUSPEND;
+    if (!kernel.name)
+        FAIL(EXHAUSTED, "the job has reached no safepoint for %.1f s: %s", (double)LATE_NS * 1e-9,
+            suspends ? "the job is suspended at the next one"
+                     : "the checkpoint is taken at the next one, or now if you suspend the job");
     FAIL(EXHAUSTED,
-        "the job's kernel%s%s has computed for %.1f s, and there is no safepoint inside: %s",
-        kernel.name ? " " : "", kernel.name ? kernel.name : "", (double)ns * 1e-9,
-        kind == CONTROL_SUSPEND
-            ? "the job is suspended when it ends"
-            : "the checkpoint is taken when it ends, or now if you suspend the job");
+        "the job's kernel %s has computed for %.1f s, and there is no safepoint inside: %s",
+        kernel.name, (double)kernel.computed_ns * 1e-9,
+        suspends ? "the job is suspended when it ends"
+                 : "the checkpoint is taken when it ends, or now if you suspend the job");
 }
 
 /* Answers the requests of one job. True: other requests wait on. */

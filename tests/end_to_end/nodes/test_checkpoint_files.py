@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from daemon import Daemon, Refused, equal
+from daemon import SLOWER, Daemon, Refused, equal
 from harness import DONE, FORBIDDEN, NOT_FOUND, REFUSED, SUSPENDED, Home, load
 
 PROMPT = np.array([[5, 3, 9]], dtype=np.int64)
@@ -49,9 +49,9 @@ def running(job):
 
 
 def test_a_copy_goes_on_in_another_home(served, elsewhere, tmp_path):
-    arrays = generation(400)  # long enough to be copied in its middle
+    arrays = generation()
     expected = undisturbed(served, "gen", tmp_path, **arrays)
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", SLOWER) as daemon:
         job = daemon.submit("gen", arrays)
         daemon.wait(job, running)
         served.call("checkpoint", job, "-o", tmp_path / "job.lvc", "--with-model")
@@ -99,7 +99,7 @@ def suspended_batch(daemon, least_done=0):
         job = submit_batch(daemon, 4000)
         daemon.wait(job, lambda one: one["state"] == "succeeded" or one["items_done"] >= least_done)
         try:
-            daemon.change(job, "suspend")
+            daemon.suspend(job)
         except Refused as refused:
             assert refused.status == 409 and daemon.job(job)["state"] == "succeeded"
         else:
@@ -140,7 +140,7 @@ def test_a_batch_job_goes_on_with_its_next_item(served, elsewhere, batch_file, w
         # a file of the restored job is a file like another
         again = json.loads(daemon.request("POST", f"/v1/checkpoints?with_outputs={int(with_outputs)}",
                                           path.read_bytes(), "application/octet-stream"))["job"]
-        daemon.change(again, "suspend")
+        daemon.suspend(again)
         elsewhere.call("checkpoint", again, "-o", path.parent / "again.lvc")
         third = elsewhere.call("restore", path.parent / "again.lvc", "--with-outputs").json["job"]
         equal(daemon.finished(third), outputs_of(expected, 0 if with_outputs else done))
@@ -148,13 +148,13 @@ def test_a_batch_job_goes_on_with_its_next_item(served, elsewhere, batch_file, w
 
 
 def test_what_has_not_begun_and_what_has_ended(served, tmp_path):
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", SLOWER) as daemon:
         daemon.json("POST", "/v1/tenants/default", {"quotas": {"running_jobs": 1}})
-        busy = [daemon.submit("gen", generation(900)) for _ in range(4)]  # each ends by itself after a while
+        busy = [daemon.submit("gen", generation(500)) for _ in range(4)]
         queued = submit_batch(daemon, 4000)
         served.call("checkpoint", queued, "-o", tmp_path / "queued.lvc")
         assert served.call("inspect", tmp_path / "queued.lvc").json["job"]["items_done"] == 0
-        daemon.change(queued, "suspend")
+        daemon.suspend(queued)
         for job in busy:
             with contextlib.suppress(Refused):
                 daemon.change(job, "cancel")
@@ -188,7 +188,7 @@ def test_a_file_owns_its_job_once(served, elsewhere, tmp_path):
     with Daemon(elsewhere) as daemon:  # another home cannot know; from here on it does
         taken = json.loads(daemon.request("POST", "/v1/checkpoints", path.read_bytes(), "application/octet-stream"))
         assert taken["job"] == job
-        assert daemon.change(job, "suspend")["state"] == "suspended"
+        assert daemon.suspend(job)["state"] == "suspended"
         elsewhere.refuses("restore", path, code=FORBIDDEN)
         elsewhere.call("checkpoint", job, "-o", second, "--release")
         assert elsewhere.call("inspect", second).json["job"]["epoch"] == 1
@@ -286,7 +286,7 @@ def test_resume_from_an_older_checkpoint(served):
             job = submit_batch(daemon, 800, checkpoint_every=0.001, checkpoint_keep=1000, release=release)
             while len(checkpoints(daemon, job)) < 4:
                 assert half_done(daemon.job(job)) is not None
-            daemon.change(job, "suspend")
+            daemon.suspend(job)
             listed = checkpoints(daemon, job)
             with pytest.raises(Refused) as refused:
                 daemon.change(job, "resume", **{"from": listed[-1]["id"] + 1})
@@ -416,10 +416,10 @@ def test_values_that_a_run_gave_go_along(home, tmp_path):
 def test_a_run_that_never_began_begins_anywhere(served, elsewhere, tmp_path):
     expected = undisturbed(served, "gen", tmp_path, **generation(20))
     path, out = tmp_path / "queued.lvc", tmp_path / "out2.npz"
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", SLOWER) as daemon:
         daemon.json("POST", "/v1/tenants/default", {"quotas": {"running_jobs": 1}})
-        busy, job = daemon.submit("gen", generation(900)), daemon.submit("gen", generation(20))
-        daemon.change(job, "suspend")
+        busy, job = daemon.submit("gen", generation(500)), daemon.submit("gen", generation(20))
+        daemon.suspend(job)
         served.call("checkpoint", job, "-o", path, "--with-model", "--release")
         daemon.change(busy, "cancel")
     elsewhere.call("resume", path, "--output", out)  # the model comes from the file

@@ -3,7 +3,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from daemon import Daemon, equal
+from daemon import SLOWER, Daemon, equal
 from harness import DONE, FORBIDDEN, SUSPENDED, Home
 
 PROMPT = {"input_ids": np.array([[5, 3, 9]], dtype=np.int64), "max_new_tokens": np.array(250, dtype=np.int64)}
@@ -25,10 +25,10 @@ def events(home, job):
 
 
 def test_jobs_of_a_copy_are_held_until_somebody_lets_them_go(served, tmp_path):
-    with Daemon(served, "--grace", "30") as daemon:
+    with Daemon(served, "--device", SLOWER, "--grace", "30") as daemon:
         jobs = [daemon.submit("gen", PROMPT) for _ in range(4)]
         daemon.wait(jobs[0], lambda it: it["device_seconds"] > 0)
-        daemon.change(jobs[3], "suspend")
+        daemon.suspend(jobs[3])
         assert daemon.end() == SUSPENDED
     twin = copy(served, tmp_path / "twin")
     with Daemon(twin) as daemon:
@@ -68,7 +68,7 @@ def test_verbs_with_a_copied_home_do_not_reach_the_originals_daemon(served, tmp_
 
 
 def test_a_renamed_home_is_the_same_home(served, tmp_path):
-    with Daemon(served, "--grace", "30") as daemon:
+    with Daemon(served, "--device", SLOWER, "--grace", "30") as daemon:
         job = daemon.submit("gen", PROMPT)
         daemon.wait(job, lambda it: it["device_seconds"] > 0)
         daemon.kill()

@@ -65,12 +65,12 @@ def test_items_before_and_after_the_move(near, expected):
     """Outputs that the source made come along as they are, and are not made again."""
     job = near.submit("batch")
     near.a.wait(job, is_in_the_middle)
-    near.a.change(job, "suspend")
+    near.a.suspend(job)
     near.a.change(job, "resume")
     near.a.wait(job, is_in_the_middle)
     migrate(near.a, job, near.b)
     near.b.wait(job, lambda it: it["items_done"] < it["items_total"])
-    near.b.change(job, "suspend")
+    near.b.suspend(job)
     done = near.b.job(job)["items_done"]
     assert 0 < done < expected["batch"]["y"].shape[0]
     assert near.b.outputs(job)["y"].tobytes() == expected["batch"]["y"][:done].tobytes()
@@ -114,7 +114,7 @@ def test_the_source_gives_the_results_of_a_job_that_moved(near, expected, tmp_pa
 def test_a_suspended_job_stays_suspended(near, expected):
     job = near.submit("single")
     near.a.wait(job, is_in_the_middle)
-    near.a.change(job, "suspend")
+    near.a.suspend(job)
     migrate(near.a, job, near.b)
     assert near.b.state(job) == "suspended"
     near.b.end()
@@ -186,7 +186,7 @@ def save(folder, **arrays):
 def test_the_bandwidth_is_kept_to(near, expected):
     """The job's input, half a megabyte that does not compress, at 250 kB/s."""
     job = near.submit("batch")
-    near.a.change(job, "suspend")
+    near.a.suspend(job)
     moved = migrate(near.a, job, near.b, "--bandwidth", "250000")
     assert moved["bytes_sent"] > 300000
     assert moved["bytes_sent"] / moved["seconds"] < 1.5 * 250000
@@ -268,7 +268,7 @@ def test_who_may_move_what(pair, expected):
 
 def test_one_migration_of_a_job_at_a_time(near, expected):
     job = near.submit("batch")
-    near.a.change(job, "suspend")
+    near.a.suspend(job)
     near.a.begin(job, near.b, bandwidth=100000)
     near.a.home.refuses("migrate", job, "--to", "b", code=FORBIDDEN, words=["migrating to b"])
     assert near.a.job(job)["migrating"] == "b"
@@ -348,7 +348,7 @@ def test_a_source_that_answers_is_not_dead(near, expected):
 
 def test_an_offer_that_came_to_nothing_is_forgotten(near, expected):
     job = near.submit("batch")
-    near.a.change(job, "suspend")
+    near.a.suspend(job)
     near.a.begin(job, near.b, bandwidth=200000)
     near.a.wait_phase(job, "copying")
     near.b.kill()

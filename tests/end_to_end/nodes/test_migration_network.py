@@ -202,7 +202,7 @@ def test_a_narrow_cable(pair, cable):
     cable.slow_down("50mbit")
     items = numbers(16384)  # 4 MB
     job = pair.a.submit("work", {"a": items}, function="item", items=True, batch=256)
-    pair.a.change(job, "suspend")
+    pair.a.suspend(job)
     moved = pair.a.home.call("migrate", job, "--to", "b").json
     assert moved["bytes_sent"] > 3 << 20
     assert moved["bytes_sent"] * 8 / moved["seconds"] < 60e6  # it is really that narrow

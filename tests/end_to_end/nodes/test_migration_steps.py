@@ -52,7 +52,7 @@ def test_a_suspended_job_is_what_it_was(pair, expected, step):
     (pair.a if side == "SOURCE" else pair.b).restart(dies_after=step)
     job = pair.submit("batch")
     pair.a.wait(job, lambda it: it["items_done"] > 0)
-    pair.a.change(job, "suspend")
+    pair.a.suspend(job)
     begin_and_die(pair, job, step, side, both=True)
     owner = pair.settle(job)
     assert owner.state(job) == "suspended"

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from daemon import Daemon, Refused, equal
+from daemon import SLOWER, Daemon, Refused, equal
 from harness import DONE, FORBIDDEN, SUSPENDED, binary, load
 
 PROMPT = np.array([[5, 3, 9]], dtype=np.int64)
@@ -51,15 +51,15 @@ def test_a_batch_job_equals_runs_with_the_same_items(served, tmp_path):
 
 
 def test_suspended_and_resumed_on_another_device(served, tmp_path):
-    arrays = generation(served, 200)
+    arrays = generation(served, 500)
     expected = undisturbed(served, "gen", tmp_path, **arrays)
-    with Daemon(served, "--device", "cpu", "--device", "sim:0") as daemon:
+    with Daemon(served, "--device", "cpu", "--device", SLOWER) as daemon:
         job = daemon.submit("gen", arrays)
         for device in ("sim:0", "cpu", "sim:0"):
             daemon.wait(job, lambda it: it["state"] == "running" and it["device_seconds"] > 0)
-            assert daemon.change(job, "suspend")["state"] == "suspended"
+            assert daemon.suspend(job)["state"] == "suspended"
             with pytest.raises(Refused) as refused:
-                daemon.change(job, "suspend")
+                daemon.suspend(job)
             assert refused.value.status == 409
             assert daemon.change(job, "resume", device=device)["state"] in ("queued", "running")
         equal(daemon.finished(job), expected)
@@ -74,7 +74,7 @@ def test_suspended_and_resumed_on_another_device(served, tmp_path):
 
 def test_a_fork_gives_the_same_outputs(served, tmp_path):
     arrays = generation(served, 200)
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", SLOWER) as daemon:
         job = daemon.submit("gen", arrays)
         daemon.wait(job, lambda it: it["device_seconds"] > 0.02)
         fork = daemon.change(job, "fork")["job"]
@@ -126,7 +126,7 @@ def test_it_is_found_from_another_folder(home, tmp_path, arguments):
 def test_sigterm_drains_and_the_next_start_goes_on(served, tmp_path):
     arrays = generation(served, 250)
     expected = undisturbed(served, "gen", tmp_path, **arrays)
-    with Daemon(served, "--grace", "30") as daemon:
+    with Daemon(served, "--device", SLOWER, "--grace", "30") as daemon:
         jobs = [daemon.submit("gen", arrays) for _ in range(4)]
         daemon.wait(jobs[0], lambda it: it["device_seconds"] > 0)
         assert daemon.end() == SUSPENDED

@@ -206,7 +206,7 @@ def test_changes_that_the_state_does_not_allow(served):
     refused(409, "running", served.change, job, "resume")
     served.home.refuses("resume", job, code=FORBIDDEN, words=["running"])
     refused(409, "", served.request, "DELETE", f"/v1/jobs/{job}")
-    served.change(job, "suspend")
+    served.suspend(job)
     refused(409, "suspended", served.change, job, "suspend")
     refused(404, "sim:9", served.change, job, "resume", device="sim:9")
     refused(400, "colour", served.change, job, "resume", colour="red")
@@ -331,7 +331,7 @@ def test_guessing_ids_tells_nothing(served):
     alice, bob = served.headers["alice", "user"], served.headers["bob", "user"]
     job = served.submit("m", {"a": np.zeros(1, np.int64)}, function="endless", headers=alice, key="mine")
     served.wait(job, lambda it: it["state"] == "running")
-    assert served.change(job, "suspend")["state"] == "suspended"
+    assert served.suspend(job)["state"] == "suspended"
     absent = re.sub(r"\d$", lambda digit: str((int(digit[0]) + 5) % 10), job.replace("-", "-9"))
 
     def ask(headers, method, path, body=None):

@@ -56,7 +56,7 @@ def test_a_daemon_starts_beside_damage(home, models, kind):
     with Daemon(home, "--grace", "30") as daemon:
         job = daemon.submit("gen", PROMPT)
         daemon.wait(job, lambda it: it["state"] == "running")
-        daemon.change(job, "suspend")
+        daemon.suspend(job)
     statement, state = DAMAGE[kind]
     damage(home, statement)
     with Daemon(home, "--grace", "30") as daemon:

@@ -69,7 +69,7 @@ def test_files_need_no_room(small_disk, models, tmp_path):
         loop = daemon.submit("loop", endless)
         daemon.wait(loop, lambda it: it["state"] == "running")
         for job in batch, loop:
-            daemon.change(job, "suspend")
+            daemon.suspend(job)
         fill(small_disk)
         home.call("export", "mlp", tmp_path / "mlp.lvx")
         home.call("checkpoint", batch, "-o", tmp_path / "batch.lvc", "--with-model")
@@ -94,7 +94,7 @@ def test_large_inputs_need_no_room(small_disk, models, tmp_path):
         expected = daemon.finished(daemon.submit("mlp", {"x": data}, items=True))
         batch = daemon.submit("mlp", {"x": data}, items=True)
         daemon.wait(batch, lambda it: it["items_done"] > 0)
-        daemon.change(batch, "suspend")
+        daemon.suspend(batch)
         assert 0 < daemon.job(batch)["items_done"] < len(data)
         fill(small_disk)
         home.call("checkpoint", batch, "-o", tmp_path / "batch.lvc", "--with-model")
@@ -113,7 +113,7 @@ def test_outputs_of_a_moved_job_need_no_room(small_disk, tmp_path):
         pair.a.home.call("migrate", job, "--to", "b")
         assert pair.a.state(job) == "moved"
         pair.b.wait(job, lambda it: it["outputs"] > 8)
-        pair.b.change(job, "suspend")
+        pair.b.suspend(job)
         expected = pair.b.outputs(job)
         fill(small_disk)
         equal(pair.a.outputs(job), expected)
@@ -131,7 +131,7 @@ def test_cancelling_and_deleting_need_no_room(small_disk, models):
         daemon.finished(ended)
         jobs = [daemon.submit("loop", endless) for _ in range(16)]
         for job in jobs[8:]:
-            daemon.change(job, "suspend")
+            daemon.suspend(job)
         fill(small_disk)
 
         def cancel(job):

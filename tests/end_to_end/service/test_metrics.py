@@ -43,11 +43,11 @@ def live(daemon, endless, models):
     jobs["other"] = daemon.submit("endless", endless)
     daemon.wait(jobs["moves"], lambda it: it["device_seconds"] > 0)
     for _ in range(2):
-        daemon.change(jobs["moves"], "suspend")
+        daemon.suspend(jobs["moves"])
         daemon.change(jobs["moves"], "resume")
         daemon.wait(jobs["moves"], lambda it: it["state"] == "running")
     daemon.change(jobs["moves"], "cancel")
-    daemon.change(jobs["other"], "suspend")
+    daemon.suspend(jobs["other"])
     jobs["gone"] = daemon.submit("endless", endless)
     daemon.change(jobs["gone"], "cancel")
     for name in ("one", "two"):  # of one device, in turns

@@ -3,7 +3,7 @@ import time
 
 import numpy as np
 import pytest
-from daemon import Daemon, Refused
+from daemon import SLOWER, Daemon, Refused
 from harness import DONE, FORBIDDEN, SMALL_MODELS, SUSPENDED, load
 from processes import until
 
@@ -37,7 +37,7 @@ def refused(call, *words):
 
 
 def test_queued_jobs(served, tmp_path):
-    with Daemon(served, "--grace", "30") as daemon:
+    with Daemon(served, "--device", SLOWER, "--grace", "30") as daemon:
         set_quota(served, "running_jobs", 1)
         set_quota(served, "queued_jobs", 2)
         jobs = [daemon.submit("gen", PROMPT)]
@@ -65,11 +65,11 @@ def test_checkpoints(home):
         for _ in range(3):
             for job in jobs:
                 daemon.wait(job, lambda it: it["state"] == "running")
-                daemon.change(job, "suspend")
+                daemon.suspend(job)
                 daemon.change(job, "resume")
         for job in jobs:
             daemon.wait(job, lambda it: it["state"] == "running")
-            daemon.change(job, "suspend")
+            daemon.suspend(job)
             assert len(daemon.lines(f"/v1/jobs/{job}/checkpoints")) == 1
             whys = [line["why"] for line in daemon.lines(f"/v1/jobs/{job}/events") if line["kind"] == "checkpoint"]
             assert any("quota checkpoints" in (why or "") for why in whys), whys
@@ -122,14 +122,14 @@ def test_device_seconds_per_hour(endless, models):
 
 
 def test_device_bytes_and_host_bytes(served):
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", SLOWER) as daemon:
         set_quota(served, "device_bytes", 1000)
         refused(lambda: daemon.submit("mlp", {"x": IMAGES}), "device_bytes", "of 1000")
         set_quota(served, "device_bytes", 1 << 30)
         set_quota(served, "host_bytes", 0)  # what leaves its device goes to disk then
         job = daemon.submit("gen", PROMPT)
         daemon.wait(job, lambda it: it["device_seconds"] > 0)
-        daemon.change(job, "suspend")
+        daemon.suspend(job)
         daemon.change(job, "resume")
         daemon.finished(job)
 

@@ -28,7 +28,7 @@ def batch():
 def checkpointed(daemon, job, finish=True):
     """With a checkpoint behind some outputs."""
     daemon.wait(job, lambda it: it["outputs"] >= 2)
-    daemon.change(job, "suspend")
+    daemon.suspend(job)
     daemon.change(job, "resume")
     return daemon.finished(job) if finish else None
 
@@ -108,7 +108,7 @@ def test_a_job_that_has_no_output_behind_its_checkpoint_is_refused(served):
     with Daemon(served, "--device", SLOW) as daemon:
         job = daemon.submit("mlp", batch(), items=True)
         daemon.wait(job, lambda it: it["outputs"] >= 2)
-        daemon.change(job, "suspend")
+        daemon.suspend(job)
         served.refuses("verify", job, code=FORBIDDEN, words=["has no output stored behind checkpoint 1"])
 
 
