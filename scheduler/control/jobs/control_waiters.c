@@ -118,16 +118,15 @@ Error *control_wait_for(ControlJob *job, ControlRequest *request) {
 
 static Error *fail_late(ControlJob *job, ControlRequestKind kind) {
     const LongKernel kernel = control_job_get_kernel(job);
-    const bool suspends = kind == CONTROL_SUSPEND;
+    const char *then = kind == CONTROL_SUSPEND
+                           ? "the job is suspended when it ends"
+                           : "the checkpoint is taken when it ends, or now if you suspend the job";
     if (!kernel.name)
-        FAIL(EXHAUSTED, "the job has reached no safepoint for %.1f s: %s", (double)LATE_NS * 1e-9,
-            suspends ? "the job is suspended at the next one"
-                     : "the checkpoint is taken at the next one, or now if you suspend the job");
+        FAIL(EXHAUSTED, "the job has reached no safepoint for %.1f s, its kernel computes on: %s",
+            (double)LATE_NS * 1e-9, then);
     FAIL(EXHAUSTED,
         "the job's kernel %s has computed for %.1f s, and there is no safepoint inside: %s",
-        kernel.name, (double)kernel.computed_ns * 1e-9,
-        suspends ? "the job is suspended when it ends"
-                 : "the checkpoint is taken when it ends, or now if you suspend the job");
+        kernel.name, (double)kernel.computed_ns * 1e-9, then);
 }
 
 /* Answers the requests of one job. True: other requests wait on. */
