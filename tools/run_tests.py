@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """run_tests.py [PART ... | --changed]: builds, runs every test, and closes with 'N passed, N failed'.
 
-Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, threads), end_to_end (the command
-line against onnxruntime), limits (how long one tenant waits beside another, with nothing else on the machine), hostile
-(wrong input, with the sanitizers' build). Without names all of them. --changed: of plain and end_to_end, what the changes
-since the branch left main can break, within three minutes; what that leaves out is named.
+Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, threads), the folders of tests/end_to_end
+(commands, models, nodes, service: the command line, against onnxruntime), hostile (wrong input, with the sanitizers'
+build), limits (how long one tenant waits beside another, with nothing else on the machine). Without names all of them.
+--changed: of plain and the folders, what the changes since the branch left main can break, within three minutes; what
+that leaves out is named.
 """
+import collections
 import concurrent.futures
 import json
 import os
@@ -14,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -23,8 +26,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, ".cache", "test-logs")
 MEMORY_FOLDER_MIN = 4 << 30  # bytes
 # How many tests run at a time. Tests wait for disks, processes and clocks, so one more than there are processors keeps the
-# processors busy. While two lanes run side by side, each lane runs TESTERS_BESIDE at a time.
+# processors busy. While two parts run side by side, each runs TESTERS_BESIDE at a time.
 TESTERS = (os.cpu_count() or 1) + 1
+LANES = 2  # parts side by side
 TESTERS_BESIDE = (os.cpu_count() or 1) // 2 + 1
 TESTERS_MAX = 4  # each has daemons and models of its own in memory
 # oneDNN's OpenMP runtime is not instrumented, so kernels and what runs them would only give false alarms.
@@ -54,17 +58,20 @@ SANITIZERS = {
 }
 # It measures times against limits, so no other test runs beside it.
 LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
-# Lanes run side by side; the parts of a lane run one after the other. No two lanes use the same build. A part that is in no
-# lane runs alone, after the lanes.
-LANES = (("plain", "end_to_end"), ("asan", "tsan", "hostile"))
+ALONE = ("limits",)
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
-    "end_to_end": ("plain", ["tests/end_to_end", f"--ignore={LIMITS}"], {}),
-    "limits": ("plain", [LIMITS], {}),
+    "nodes": ("plain", ["tests/end_to_end/nodes"], {}),
+    "models": ("plain", ["tests/end_to_end/models"], {}),
+    "service": ("plain", ["tests/end_to_end/service", f"--ignore={LIMITS}"], {}),
+    "commands": ("plain", ["tests/end_to_end/commands"], {}),
     "hostile": ("asan", ["tests/end_to_end/commands/test_bad_input.py", "tests/end_to_end/commands/test_usage.py",
                          "tests/end_to_end/service/test_daemon_bad_input.py", "tests/end_to_end/service/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
+    "limits": ("plain", [LIMITS], {}),
 }
+# Two parts that use the same build do not build at the same time: the second finds all of it done.
+BUILDING = collections.defaultdict(threading.Lock)
 # A case's verdict; cmocka's summary ("[  FAILED  ] 1 test(s), listed below:", "[  ERROR   ] --- ...") is none.
 CASE = re.compile(r"^\[ +(OK|FAILED|ERROR) +\] ([A-Za-z_]\S*)", re.MULTILINE)
 
@@ -137,10 +144,12 @@ def configure(part):
 def build(part, count, targets=None):
     """Builds what a part needs, or the named targets."""
     folder, compiler, _, _ = BUILDS[part]
-    say(f"{part}: building with {compiler} in {folder}/")
-    status, log = configure(part)
-    if status == 0:
-        status, log = run_logged(f"{part}-build", ["ninja", "-C", folder, *(needed_targets(part) if targets is None else targets)])
+    with BUILDING[folder]:
+        say(f"{part}: building with {compiler} in {folder}/")
+        status, log = configure(part)
+        if status == 0:
+            wanted = needed_targets(part) if targets is None else targets
+            status, log = run_logged(f"{part}-build", ["ninja", "-C", folder, *wanted])
     if status != 0:
         show_end(log)
         count.add(f"{part}: build ({log})", False)
@@ -252,30 +261,28 @@ def run_changed(count):
         test_end_to_end("end_to_end", count, chosen.end_to_end)
 
 
-def run_parts(parts, testers):
-    """Runs parts one after the other; what they counted."""
-    count = Count()
-    for part in parts:
-        begin = time.monotonic()
-        (run_end_to_end if part in END_TO_END else run_meson)(part, count, testers)
-        say(f"{part}: took {time.monotonic() - begin:.0f} s")
+def run_part(part, testers):
+    """What the part counted."""
+    count, begin = Count(), time.monotonic()
+    (run_end_to_end if part in END_TO_END else run_meson)(part, count, testers)
+    say(f"{part}: took {time.monotonic() - begin:.0f} s")
     return count
 
 
-def lanes_of(parts):
-    """(the lanes that run side by side, what runs behind them) of the wanted parts, each once."""
-    lanes = [lane for lane in ([part for part in lane if part in parts] for lane in LANES) if lane]
-    alone = [part for part in dict.fromkeys(parts) if not any(part in lane for lane in LANES)]
-    return lanes, alone
+def order_of(parts):
+    """(the parts that may run side by side, those that run alone behind them), each once."""
+    parts = list(dict.fromkeys(parts))
+    return [part for part in parts if part not in ALONE], [part for part in parts if part in ALONE]
 
 
 def run_all(parts, count):
-    lanes, alone = lanes_of(parts)
-    testers = TESTERS if len(lanes) < 2 else TESTERS_BESIDE
-    with concurrent.futures.ThreadPoolExecutor(len(LANES)) as pool:
-        for counted in pool.map(lambda lane: run_parts(lane, testers), lanes):
+    beside, alone = order_of(parts)
+    testers = TESTERS if len(beside) < 2 else TESTERS_BESIDE
+    with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
+        for counted in lanes.map(lambda part: run_part(part, testers), beside):
             count.include(counted)
-    count.include(run_parts(alone, TESTERS))
+    for part in alone:
+        count.include(run_part(part, TESTERS))
 
 
 def main():

@@ -1,9 +1,12 @@
-"""Which tests a change can break: tools/changed_tests.py on a small tree of its own, and lanes of tools/run_tests.py."""
+"""What a change can break: tools/changed_tests.py on a small tree of its own; and how tools/run_tests.py orders its parts."""
+import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from unittest import mock
 
@@ -156,23 +159,40 @@ class Tables(unittest.TestCase):
                 self.assertTrue(os.path.exists(os.path.join(ROOT, changed_tests.END_TO_END, file)), file)
 
 
-class Lanes(unittest.TestCase):
+class Parts(unittest.TestCase):
     def test_every_part_runs_once(self):
         parts = (*run_tests.BUILDS, *run_tests.END_TO_END)
-        lanes, alone = run_tests.lanes_of(parts)
-        self.assertEqual(sorted([part for lane in lanes for part in lane] + alone), sorted(parts))
+        beside, alone = run_tests.order_of([*parts, "tsan"])
+        self.assertEqual(sorted(beside + alone), sorted(parts))
         self.assertEqual(alone, ["limits"])
+        self.assertEqual(run_tests.order_of(["limits"]), ([], ["limits"]))
 
-    def test_a_build_belongs_to_one_lane_and_comes_before_what_runs_it(self):
-        for lane in run_tests.LANES:
-            for part in lane:
-                builder = run_tests.END_TO_END[part][0] if part in run_tests.END_TO_END else part
-                self.assertIn(builder, lane)
-                self.assertLessEqual(lane.index(builder), lane.index(part))
+    def test_every_folder_of_end_to_end_tests_is_a_part(self):
+        folder = os.path.join(ROOT, changed_tests.END_TO_END)
+        with_tests = {name for name in os.listdir(folder) if glob.glob(os.path.join(folder, name, "test_*.py"))}
+        self.assertLessEqual(with_tests, set(run_tests.END_TO_END))
+        self.assertFalse(glob.glob(os.path.join(folder, "test_*.py")))
+        for name in with_tests:
+            self.assertEqual(run_tests.END_TO_END[name][1][0], f"{changed_tests.END_TO_END}/{name}")
 
-    def test_one_part_alone(self):
-        self.assertEqual(run_tests.lanes_of(["tsan", "tsan"]), ([["tsan"]], []))
-        self.assertEqual(run_tests.lanes_of(["limits"]), ([], ["limits"]))
+    def test_two_parts_do_not_build_at_the_same_time(self):
+        building, most = 0, 0
+
+        def run_logged(*_):
+            nonlocal building, most
+            building += 1
+            most = max(most, building)
+            time.sleep(0.05)
+            building -= 1
+            return 0, None
+
+        with mock.patch.multiple(run_tests, run_logged=run_logged, configure=lambda _: (0, None), say=lambda _: None):
+            threads = [threading.Thread(target=run_tests.build, args=("plain", run_tests.Count(), [])) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(most, 1)
 
 
 if __name__ == "__main__":
