@@ -62,6 +62,22 @@ static bool is_pointwise(const Window *window) {
     return true;
 }
 
+/* True for an image of one column, as a signal that is given the second dimension last. */
+static bool is_column(const Window *window) {
+    return window->input[WIDTH] == 1 && window->output[WIDTH] == 1 && window->kernel[WIDTH] == 1;
+}
+
+/* Makes rows of columns. A row's pixels are adjacent in its windows, a column's are not. */
+static void swap_sides(Window *window) {
+    int64_t *const all[] = {window->kernel, window->stride, window->dilation, window->pad_begin,
+        window->pad_end, window->input, window->output};
+    for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const int64_t height = all[i][HEIGHT];
+        all[i][HEIGHT] = all[i][WIDTH];
+        all[i][WIDTH] = height;
+    }
+}
+
 static int64_t chunks_of(const CpuConvLast *conv) {
     return blocks_of(conv->filters, conv->filters_per_unit);
 }
@@ -110,6 +126,8 @@ void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
     if (is_pointwise(window)) {
         window->input[WIDTH] = window->output[WIDTH] *= window->output[HEIGHT];
         window->input[HEIGHT] = window->output[HEIGHT] = 1;
+    } else if (is_column(window)) {
+        swap_sides(window);
     }
     const int64_t height = window->output[HEIGHT];
     cut_columns(conv, blocks_of(window->output[WIDTH], conv->code.rows));
@@ -146,6 +164,8 @@ typedef struct Block {
     const float *band;                  /* the pixels that the block's windows read */
     int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
     int64_t windows[CPU_MATMUL_ROWS_MAX]; /* offsets in the band, row by row */
+    bool is_even;                         /* all windows are a step apart, also from row to row */
+    int64_t step;                         /* from window to window in a row; if even, in all */
     const float *w;                       /* the part of the panel */
     CpuPanelSteps steps;                  /* of the panel */
 } Block;
@@ -201,11 +221,13 @@ static void find_band(const CpuConvLast *conv, const float *image, float *scratc
 /* Finds the offset in the band of each output's window. */
 static void find_windows(const CpuConvLast *conv, Block *block) {
     const Window *window = &conv->window;
+    const int64_t down = window->stride[HEIGHT] * block->pitch;
+    const int64_t right = window->stride[WIDTH] * block->pixel;
+    block->step = block->columns == 1 ? down : right;
+    block->is_even = block->columns == 1 || block->rows == 1 || down == block->columns * right;
     for (int64_t row = 0; row < block->rows; row++)
         for (int64_t column = 0; column < block->columns; column++)
-            block->windows[row * block->columns + column] =
-                row * window->stride[HEIGHT] * block->pitch +
-                column * window->stride[WIDTH] * block->pixel;
+            block->windows[row * block->columns + column] = row * down + column * right;
 }
 
 /* The bias, the residual and the destination of one row of the block's outputs. */
@@ -226,11 +248,16 @@ static CpuTileFinish finish_of(const Run *run, const Block *block, int64_t row) 
     };
 }
 
+/* The calls of the inner kernel for a block: one, or one for each row of outputs. */
+static int64_t calls_of(const CpuConvLast *conv, const Block *block) {
+    return conv->code.takes_rows || block->is_even ? 1 : block->rows;
+}
+
 /* True when the tiles of the last products can also finish the outputs: the activation is linear
  * and the outputs lie at an even step. */
 static bool finishes(const CpuConvLast *conv, const Block *block) {
     const bool even =
-        !conv->code.takes_rows || block->rows == 1 || block->columns == conv->window.output[WIDTH];
+        calls_of(conv, block) == block->rows || block->columns == conv->window.output[WIDTH];
     return even && conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
 }
 
@@ -244,14 +271,13 @@ typedef struct Piece {
 static void add_products(const Run *run, const Block *block, const Piece *piece, float *sums) {
     const CpuConvLast *conv = run->conv;
     const int64_t step = conv->code.depth;
-    /* all rows of outputs in one call, or one call for each row */
-    const int64_t calls = conv->code.takes_rows ? 1 : block->rows;
+    const int64_t calls = calls_of(conv, block);
     CpuMatmulTile tile = {
         .rows = block->rows * block->columns / calls,
         .columns = (block->filters + 7) / 8 * 8, /* whole vectors: panels are filled up */
-        .a_row = conv->window.stride[WIDTH] * block->pixel,
+        .a_row = block->step,
         .a_column = 1,
-        .a_rows = conv->code.takes_rows ? block->windows : NULL,
+        .a_rows = conv->code.takes_rows && !block->is_even ? block->windows : NULL,
         .b_row = block->steps.row,
         .b_strip = block->steps.strip,
         .out_row = CPU_MATMUL_PANEL,

@@ -22,6 +22,14 @@ static const ConvCase cases[] = {
     /* few units: parts of panels, few rows, pieces of one row */
     {1, 1, 20, 70, 2, {7, 7}, {3, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 0}},
     {1, 1, 20, 10, 2, {1, 95}, {1, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    /* images of one column: padded, dilated, in groups, with a stride over padding beside it */
+    {2, 1, 20, 70, 2, {95, 1}, {5, 1}, {1, 1}, {1, 1}, {2, 0}, {1, 0}},
+    {1, 3, 5, 7, 2, {40, 1}, {3, 1}, {2, 1}, {2, 1}, {0, 0}, {0, 0}},
+    {1, 1, 5, 7, 2, {40, 1}, {3, 1}, {1, 2}, {1, 1}, {1, 1}, {1, 0}},
+    /* outputs of one column; a step from row to row that continues a row's */
+    {2, 1, 20, 70, 2, {60, 4}, {3, 4}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 2, 9, 20, 2, {60, 3}, {2, 3}, {2, 1}, {1, 2}, {1, 1}, {0, 2}},
+    {1, 1, 9, 20, 2, {33, 6}, {1, 2}, {1, 2}, {1, 1}, {0, 0}, {0, 0}},
 };
 
 static void test_conv_last_agrees_with_the_definition(void **state) {
@@ -54,10 +62,37 @@ static void test_conv_last_packs_panels_of_filters_by_position(void **state) {
     }
 }
 
+static CpuConvLast prepare_signal(uint32_t side, CpuLevel level) {
+    CpuConvLast conv = {.images = 1, .groups = 1, .channels = 256, .filters = 512};
+    Window *window = &conv.window;
+    window->rank = 2;
+    for (uint32_t i = 0; i < 2; i++) {
+        window->kernel[i] = i == side ? 5 : 1;
+        window->stride[i] = window->dilation[i] = 1;
+        window->input[i] = i == side ? 512 : 1;
+        window->output[i] = i == side ? 508 : 1;
+    }
+    cpu_conv_last_prepare(&conv, level);
+    return conv;
+}
+
+/* A column cut like an image of 508 rows would be one call of the inner kernel for each pixel. */
+static void test_conv_last_cuts_a_column_as_a_row(void **state) {
+    (void)state;
+    for (CpuLevel level = CPU_LEVEL_PORTABLE; level <= CPU_LEVEL_AVX512; level++) {
+        const CpuConvLast column = prepare_signal(0, level), row = prepare_signal(1, level);
+        assert_memory_equal(&column.window, &row.window, sizeof(Window));
+        assert_int_equal(column.columns, row.columns);
+        assert_int_equal(column.rows, 1);
+        assert_int_equal(cpu_conv_last_units(&column), cpu_conv_last_units(&row));
+    }
+}
+
 int test_cpu_conv_last(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conv_last_agrees_with_the_definition),
         cmocka_unit_test(test_conv_last_packs_panels_of_filters_by_position),
+        cmocka_unit_test(test_conv_last_cuts_a_column_as_a_row),
     };
     return cmocka_run_group_tests_name("cpu_conv_last", tests, NULL, NULL);
 }
