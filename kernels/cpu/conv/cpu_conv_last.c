@@ -11,45 +11,6 @@ enum {
     BLOCK_PIXELS_MIN = 24, /* fewer read the weights more often than that is worth */
 };
 
-/* ---- weights ---- */
-
-int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups) {
-    const int64_t depth = shape_product(weights, 1, weights->rank);
-    return groups * cpu_matmul_packed_count(depth, weights->dims[0] / groups);
-}
-
-static void pack_group(const CpuMatmulCode *code, const float *weights, int64_t filters,
-    int64_t channels, int64_t positions, float *packed) {
-    const int64_t depth = channels * positions;
-    const uint64_t work = (uint64_t)positions * 2 + 4;
-    KernelStopMeter meter = {0};
-    for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
-        const int64_t left = filters - first;
-        const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
-        const int64_t width = cpu_matmul_panel_width(left);
-        const CpuPanelSteps steps = cpu_matmul_panel_steps(code, depth, width);
-        float *panel = packed + first * depth;
-        memset(panel, 0, (size_t)(width * depth) * sizeof(float));
-        for (int64_t f = 0; f < count; f++)
-            for (int64_t c = 0; c < channels; c++) {
-                if (kernel_stop_ends_after(&meter, work)) return;
-                KERNEL_STOP_EACH (p, 0, positions)
-                    panel[(p * channels + c) * steps.row + cpu_matmul_panel_offset(steps, f)] =
-                        weights[((first + f) * channels + c) * positions + p];
-            }
-    }
-}
-
-void cpu_conv_last_pack(
-    CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed) {
-    const CpuMatmulCode code = cpu_matmul_code_for(level);
-    const int64_t filters = shape->dims[0] / groups, channels = shape->dims[1];
-    const int64_t positions = shape_product(shape, 2, shape->rank), depth = channels * positions;
-    for (int64_t i = 0; i < groups; i++)
-        pack_group(&code, weights + i * filters * depth, filters, channels, positions,
-            packed + i * cpu_matmul_packed_count(depth, filters));
-}
-
 /* ---- blocks ---- */
 
 static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
@@ -141,10 +102,11 @@ void cpu_conv_last_prepare(CpuConvLast *conv, CpuLevel level) {
         conv->pads =
             conv->pads || window->pad_begin[i] > 0 ||
             window_reach(window, i, window->output[i]) - window->pad_begin[i] > window->input[i];
+    conv->by_position = conv->pads && (window->dilation[HEIGHT] > 1 || window->dilation[WIDTH] > 1);
 }
 
 int64_t cpu_conv_last_scratch_count(const CpuConvLast *conv) {
-    if (!conv->pads) return 0;
+    if (!conv->pads || conv->by_position) return 0;
     return (conv->band_rows * conv->band_columns * conv->channels + 15) / 16 * 16;
 }
 
@@ -203,10 +165,11 @@ static void find_band(const CpuConvLast *conv, const float *image, float *scratc
     const int64_t row = block->row * window->stride[HEIGHT] - window->pad_begin[HEIGHT];
     const int64_t column = block->column * window->stride[WIDTH] - window->pad_begin[WIDTH];
     image += block->group * conv->channels;
-    if (!conv->pads) {
+    if (!conv->pads || conv->by_position) {
         block->pixel = conv->groups * conv->channels;
         block->pitch = window->input[WIDTH] * block->pixel;
-        block->band = image + row * block->pitch + column * block->pixel;
+        block->band = image;
+        if (!conv->pads) block->band += row * block->pitch + column * block->pixel;
         return;
     }
     const int64_t rows = window_reach(window, HEIGHT, block->rows);
@@ -258,7 +221,8 @@ static int64_t calls_of(const CpuConvLast *conv, const Block *block) {
 static bool finishes(const CpuConvLast *conv, const Block *block) {
     const bool even =
         calls_of(conv, block) == block->rows || block->columns == conv->window.output[WIDTH];
-    return even && conv->code.finishes && cpu_epilogue_is_linear(&conv->epilogue);
+    return even && !conv->by_position && conv->code.finishes &&
+           cpu_epilogue_is_linear(&conv->epilogue);
 }
 
 /* Part of a window's weights, from `first` on, times the pixels at `offset` from each window's
@@ -322,6 +286,94 @@ static void sum_block(const Run *run, const Block *block, float *sums) {
     }
 }
 
+/* ---- padded and dilated ---- */
+
+/* Outputs of a block along one dimension. */
+typedef struct Range {
+    int64_t begin, end;
+} Range;
+
+/* The outputs whose window has the kernel's position inside the image. */
+static Range range_inside(
+    const Window *window, uint32_t d, int64_t first, int64_t count, int64_t position) {
+    const int64_t stride = window->stride[d];
+    const int64_t at = first * stride - window->pad_begin[d] + position * window->dilation[d];
+    Range inside = {0, count};
+    if (at < 0) inside.begin = blocks_of(-at, stride);
+    const int64_t end = at < window->input[d] ? blocks_of(window->input[d] - at, stride) : 0;
+    if (end < count) inside.end = end;
+    if (inside.begin > inside.end) inside.begin = inside.end;
+    return inside;
+}
+
+/* A position of the kernel, and the outputs of the block to whose sums it adds. */
+typedef struct Position {
+    int64_t row, column; /* of the kernel */
+    Range rows, columns;
+} Position;
+
+/* The offset in the image of the pixel that output [row, column] of the block reads. */
+static int64_t offset_of(
+    const Window *window, const Block *block, const Position *at, int64_t row, int64_t column) {
+    row = (block->row + row) * window->stride[HEIGHT] - window->pad_begin[HEIGHT] +
+          at->row * window->dilation[HEIGHT];
+    column = (block->column + column) * window->stride[WIDTH] - window->pad_begin[WIDTH] +
+             at->column * window->dilation[WIDTH];
+    return row * block->pitch + column * block->pixel;
+}
+
+/* Adds part of the channels of one position: one product for each row of outputs, or one for all
+ * rows if their pixels lie at an even step. */
+static void add_channels(const Run *run, const Block *block, const Position *at, int64_t channel,
+    CpuMatmulTile tile, float *sums) {
+    const Window *window = &run->conv->window;
+    const int64_t rows = at->rows.end - at->rows.begin;
+    const int64_t columns = at->columns.end - at->columns.begin;
+    const bool together = columns == block->columns && block->is_even;
+    const int64_t calls = together ? 1 : rows;
+    tile.rows = rows * columns / calls;
+    for (int64_t i = 0; i < calls; i++) {
+        const int64_t row = at->rows.begin + i, column = at->columns.begin;
+        tile.a = block->band + offset_of(window, block, at, row, column) + channel;
+        tile.out = sums + (row * block->columns + column) * CPU_MATMUL_PANEL;
+        run->conv->code.micro(&tile);
+        tile.b_next = NULL; /* fetched by the first product */
+    }
+}
+
+/* Adds the products of one position after the other, each over the outputs whose pixel lies in the
+ * image. Windows that are dilated span many more pixels than they read, often most of them outside:
+ * copying these costs more than the products, and products with zeros are not needed. */
+static void sum_positions(const Run *run, const Block *block, float *sums) {
+    const CpuConvLast *conv = run->conv;
+    const Window *window = &conv->window;
+    const int64_t step = conv->code.depth;
+    CpuMatmulTile tile = {
+        .columns = (block->filters + 7) / 8 * 8,
+        .a_row = block->step,
+        .a_column = 1,
+        .b = block->w,
+        .b_row = block->steps.row,
+        .b_strip = block->steps.strip,
+        .out_row = CPU_MATMUL_PANEL,
+        .accumulate = true,
+    };
+    memset(sums, 0, (size_t)(block->rows * block->columns * CPU_MATMUL_PANEL) * sizeof(float));
+    for (int64_t i = 0; i < window->kernel[HEIGHT] * window->kernel[WIDTH]; i++) {
+        Position at = {.row = i / window->kernel[WIDTH], .column = i % window->kernel[WIDTH]};
+        at.rows = range_inside(window, HEIGHT, block->row, block->rows, at.row);
+        at.columns = range_inside(window, WIDTH, block->column, block->columns, at.column);
+        const bool none = at.rows.begin == at.rows.end || at.columns.begin == at.columns.end;
+        for (int64_t k = 0; k < conv->channels; k += tile.depth) {
+            if (kernel_stop_ends()) return;
+            tile.depth = conv->channels - k < step ? conv->channels - k : step;
+            tile.b_next = tile.b + tile.depth * block->steps.row;
+            if (!none) add_channels(run, block, &at, k, tile, sums);
+            tile.b += tile.depth * block->steps.row;
+        }
+    }
+}
+
 static void finish_block(const Run *run, const Block *block, const float *sums) {
     const CpuConvLast *conv = run->conv;
     for (int64_t row = 0; row < block->rows; row++) {
@@ -380,14 +432,17 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
             image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
         scratch, &block);
     find_windows(conv, &block);
-    sum_block(run, &block, sums);
+    if (conv->by_position)
+        sum_positions(run, &block, sums);
+    else
+        sum_block(run, &block, sums);
     if (!finishes(conv, &block)) finish_block(run, &block, sums);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     Run *run = context;
     float *scratch = NULL;
-    if (run->conv->pads)
+    if (cpu_conv_last_scratch_count(run->conv) > 0)
         scratch = run->buffers.scratch + part * cpu_conv_last_scratch_count(run->conv);
     for (uint64_t i = begin; i < end; i++) {
         TRY(kernel_stop_check());

@@ -23,6 +23,7 @@ typedef struct CpuConvLast {
     int64_t column_blocks, row_blocks; /* of an image */
     int64_t filters_per_unit;          /* a panel or a part of one */
     bool pads;                         /* windows reach beyond the image */
+    bool by_position;                  /* pads and dilates: a product for each kernel position */
     int64_t band_columns, band_rows;   /* pixels of the image that a block reads */
 } CpuConvLast;
 

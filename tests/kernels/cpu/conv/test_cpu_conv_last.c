@@ -30,36 +30,19 @@ static const ConvCase cases[] = {
     {2, 1, 20, 70, 2, {60, 4}, {3, 4}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
     {1, 2, 9, 20, 2, {60, 3}, {2, 3}, {2, 1}, {1, 2}, {1, 1}, {0, 2}},
     {1, 1, 9, 20, 2, {33, 6}, {1, 2}, {1, 2}, {1, 1}, {0, 0}, {0, 0}},
+    /* padded and dilated: rows together, rows cut, steps, beyond the image, groups, one row */
+    {2, 1, 150, 70, 2, {14, 14}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {2, 2}},
+    {1, 1, 20, 17, 2, {5, 110}, {3, 3}, {1, 1}, {3, 5}, {3, 5}, {3, 5}},
+    {1, 1, 7, 9, 2, {11, 12}, {3, 4}, {2, 3}, {4, 2}, {5, 1}, {2, 6}},
+    {1, 1, 9, 33, 2, {6, 7}, {3, 3}, {1, 1}, {12, 9}, {12, 9}, {12, 9}},
+    {2, 3, 16, 20, 2, {9, 8}, {3, 3}, {1, 1}, {2, 3}, {2, 3}, {2, 3}},
+    {1, 1, 24, 16, 2, {1, 40}, {1, 5}, {1, 1}, {1, 4}, {0, 16}, {0, 0}},
 };
 
 static void test_conv_last_agrees_with_the_definition(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         image_call_check(&cases[i], "cpu.conv_last", 2e-5);
-}
-
-static void test_conv_last_packs_panels_of_filters_by_position(void **state) {
-    (void)state;
-    enum { FILTERS = 66, CHANNELS = 2, POSITIONS = 6 };
-    const Shape shape = {4, {FILTERS, CHANNELS, 2, 3}};
-    float weights[FILTERS * CHANNELS * POSITIONS], packed[80 * CHANNELS * POSITIONS];
-    for (int i = 0; i < FILTERS * CHANNELS * POSITIONS; i++) weights[i] = (float)i;
-    assert_int_equal(
-        cpu_conv_last_packed_count(&shape, 1), (int64_t)(sizeof packed / sizeof packed[0]));
-    for (CpuLevel level = CPU_LEVEL_PORTABLE; level <= CPU_LEVEL_AVX512; level++) {
-        const CpuMatmulCode code = cpu_matmul_code_for(level);
-        const CpuPanelSteps first = cpu_matmul_panel_steps(&code, CHANNELS * POSITIONS, 64);
-        const float *second = packed + 64 * CHANNELS * POSITIONS;
-        cpu_conv_last_pack(level, weights, &shape, 1, packed);
-        for (int c = 0; c < CHANNELS; c++)
-            for (int p = 0; p < POSITIONS; p++) {
-                const int row = p * CHANNELS + c;
-                assert_true(packed[row * first.row + cpu_matmul_panel_offset(first, 37)] ==
-                            weights[(37 * CHANNELS + c) * POSITIONS + p]);
-                assert_true(second[row * 16 + 1] == weights[(65 * CHANNELS + c) * POSITIONS + p]);
-                assert_true(second[row * 16 + 2] == 0);
-            }
-    }
 }
 
 static CpuConvLast prepare_signal(uint32_t side, CpuLevel level) {
@@ -91,7 +74,6 @@ static void test_conv_last_cuts_a_column_as_a_row(void **state) {
 int test_cpu_conv_last(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conv_last_agrees_with_the_definition),
-        cmocka_unit_test(test_conv_last_packs_panels_of_filters_by_position),
         cmocka_unit_test(test_conv_last_cuts_a_column_as_a_row),
     };
     return cmocka_run_group_tests_name("cpu_conv_last", tests, NULL, NULL);
