@@ -10,14 +10,18 @@
 
 enum {
     SMALL_BYTES_MAX = 4096, /* a result up to this size is always folded */
+    GROUP_READERS_MAX = 64, /* more readers of one constant are not folded together */
 };
 
 typedef struct Folding {
     PassContext *context;
     uint32_t *uses; /* by variable id, for variables that exist before the pass */
     uint32_t variable_count;
+    IrBinding **refused; /* computable, but the results are larger than what disappears */
+    size_t refused_count, refused_capacity;
     bool changed;
     bool took_branch;
+    bool again; /* another round finds more */
 } Folding;
 
 /* True when every input is a constant. *out_bytes: limit on the results' size: the size of the
@@ -53,25 +57,133 @@ static Error *replace_results(IrModule *module, IrBinding *binding, Tensor **out
     return NULL;
 }
 
+static Error *compute(const Folding *folding, const IrBinding *binding, uint64_t bytes_max,
+    Tensor **outputs, bool *out_done) {
+    Tensor *inputs[PLAN_INPUTS_MAX] = {NULL};
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *input = ir_resolve(binding->operands[i]);
+        if (input) inputs[i] = ir_variable_tensor(input);
+    }
+    return evaluate_operator(folding->context->portable, binding->operator_info,
+        binding->attributes, binding->operand_count, inputs, binding->result_count, bytes_max,
+        outputs, out_done);
+}
+
+static void release_all(Tensor **outputs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) tensor_release(outputs[i]);
+}
+
+/* The last reader of a constant counts the constant as freed. */
+static void drop_uses(const Folding *folding, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *input = ir_resolve(binding->operands[i]);
+        if (input && input->id < folding->variable_count && folding->uses[input->id] > 0)
+            folding->uses[input->id]--;
+    }
+}
+
+static Error *refuse(Folding *folding, IrBinding *binding) {
+    void *array = folding->refused;
+    TRY(memory_grow(
+        &array, folding->refused_count, &folding->refused_capacity, sizeof *folding->refused));
+    folding->refused = array;
+    folding->refused[folding->refused_count++] = binding;
+    return NULL;
+}
+
 static Error *fold_operator(Folding *folding, IrBinding *binding) {
     uint64_t bytes_max;
     if (!inputs_are_constant(folding, binding, &bytes_max)) return NULL;
     if (binding->operand_count > PLAN_INPUTS_MAX || binding->result_count > PLAN_OUTPUTS_MAX)
         return NULL;
-    Tensor *inputs[PLAN_INPUTS_MAX] = {NULL};
     Tensor *outputs[PLAN_OUTPUTS_MAX];
-    for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const IrVariable *input = ir_resolve(binding->operands[i]);
-        if (input) inputs[i] = ir_variable_tensor(input);
-    }
     bool done;
-    TRY(evaluate_operator(folding->context->portable, binding->operator_info, binding->attributes,
-        binding->operand_count, inputs, binding->result_count, bytes_max, outputs, &done));
-    if (!done) return NULL;
+    TRY(compute(folding, binding, bytes_max, outputs, &done));
+    if (!done) return refuse(folding, binding);
     folding->changed = true;
+    drop_uses(folding, binding);
+    const uint32_t count = binding->result_count;
     Error *error = replace_results(folding->context->module, binding, outputs);
-    uint32_t count = binding->result_count;
-    for (uint32_t i = 0; i < count; i++) tensor_release(outputs[i]);
+    release_all(outputs, count);
+    return error;
+}
+
+/* ---- groups: a constant that only refused operators read disappears with the last of them ---- */
+
+/* What all readers of one constant make of it. */
+typedef struct Group {
+    const IrVariable *constant;
+    uint64_t bytes_left; /* of the constant, for results */
+    bool fits;
+} Group;
+
+static bool reads(const IrBinding *binding, const IrVariable *variable) {
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        if (ir_resolve(binding->operands[i]) == variable) return true;
+    return false;
+}
+
+/* Computes the results of the next reader from refused[from] on, then, one level deeper, of those
+ * behind it, and replaces all results if all fit. */
+static Error *fold_readers(Folding *folding, Group *group, size_t from, uint32_t level) {
+    while (from < folding->refused_count &&
+           !(folding->refused[from] && reads(folding->refused[from], group->constant)))
+        from++;
+    if (from == folding->refused_count) return NULL;
+    IrBinding *binding = folding->refused[from];
+    Tensor *outputs[PLAN_OUTPUTS_MAX];
+    bool done = false;
+    if (level < GROUP_READERS_MAX)
+        TRY(compute(folding, binding, group->bytes_left, outputs, &done));
+    if (!done) {
+        group->fits = false;
+        return NULL;
+    }
+    const uint32_t count = binding->result_count;
+    for (uint32_t i = 0; i < count; i++) group->bytes_left -= tensor_bytes(outputs[i]);
+    Error *error = fold_readers(folding, group, from + 1, level + 1);
+    if (!error && group->fits) {
+        error = replace_results(folding->context->module, binding, outputs);
+        folding->refused[from] = NULL;
+    }
+    release_all(outputs, count);
+    return error;
+}
+
+static Error *fold_group(Folding *folding, const IrVariable *constant) {
+    Group group = {.constant = constant,
+        .bytes_left = tensor_bytes(ir_variable_tensor(constant)),
+        .fits = true};
+    TRY(fold_readers(folding, &group, 0, 0));
+    if (group.fits) folding->changed = folding->again = true;
+    return NULL;
+}
+
+/* seen: how often refused operators read each variable. A constant that others read, too, stays. */
+static Error *fold_groups_of(Folding *folding, uint32_t *seen) {
+    for (size_t f = 0; f < folding->refused_count; f++)
+        for (uint32_t i = 0; i < folding->refused[f]->operand_count; i++) {
+            const IrVariable *read = ir_resolve(folding->refused[f]->operands[i]);
+            if (read && read->id < folding->variable_count) seen[read->id]++;
+        }
+    for (size_t f = 0; f < folding->refused_count; f++)
+        for (uint32_t i = 0; folding->refused[f] && i < folding->refused[f]->operand_count; i++) {
+            const IrVariable *read = ir_resolve(folding->refused[f]->operands[i]);
+            if (!read || read->id >= folding->variable_count) continue;
+            const bool alone = seen[read->id] > 1 && seen[read->id] == folding->uses[read->id];
+            seen[read->id] = 0; /* once */
+            if (alone && tensor_bytes(ir_variable_tensor(read)) > SMALL_BYTES_MAX)
+                TRY(fold_group(folding, read));
+        }
+    return NULL;
+}
+
+static Error *fold_groups(Folding *folding) {
+    void *seen;
+    if (folding->refused_count == 0) return NULL;
+    TRY(memory_alloc(folding->variable_count, sizeof(uint32_t), &seen));
+    Error *error = fold_groups_of(folding, seen);
+    memory_free(seen);
     return error;
 }
 
@@ -187,27 +299,39 @@ static Error *fold_all_parameters(Folding *folding) {
     return error;
 }
 
-static Error *fold(Folding *folding) {
+/* One look at every function. */
+static Error *fold_round(Folding *folding) {
     IrModule *module = folding->context->module;
-    TRY(fold_all_parameters(folding));
+    void *uses;
+    TRY(ir_side_table(module, sizeof(uint32_t), &uses));
+    memory_free(folding->uses);
+    folding->uses = uses;
+    folding->variable_count = module->variable_count;
+    folding->refused_count = 0;
+    folding->took_branch = folding->again = false;
     ir_count_uses(module, folding->uses);
-    do { /* at most as often as branches are nested */
-        folding->took_branch = false;
-        for (size_t f = 0; f < module->function_count; f++)
-            TRY(fold_function(folding, module->functions[f]));
-        ir_replace_all(module);
-    } while (folding->took_branch);
+    for (size_t f = 0; f < module->function_count; f++)
+        TRY(fold_function(folding, module->functions[f]));
+    /* a branch that is taken takes refused operators along, and the other branch's are gone */
+    if (!folding->took_branch) TRY(fold_groups(folding));
+    ir_replace_all(module);
+    return NULL;
+}
+
+static Error *fold(Folding *folding) {
+    TRY(fold_all_parameters(folding));
+    do { /* at most as often as branches are nested and as chains of groups are long */
+        TRY(fold_round(folding));
+    } while (folding->took_branch || folding->again);
     if (!folding->changed) return NULL;
     TRY(fold_all_parameters(folding));
-    return ir_update_depths(module);
+    return ir_update_depths(folding->context->module);
 }
 
 Error *fold_constants_pass(PassContext *context) {
-    Folding folding = {.context = context, .variable_count = context->module->variable_count};
-    void *uses;
-    TRY(ir_side_table(context->module, sizeof(uint32_t), &uses));
-    folding.uses = uses;
+    Folding folding = {.context = context};
     Error *error = fold(&folding);
     memory_free(folding.uses);
+    memory_free(folding.refused);
     return error;
 }

@@ -5,9 +5,76 @@ static void test_fold_constants_gives_what_its_golden_files_say(void **state) {
     golden_check("fold_constants");
 }
 
+enum { COLUMNS = 2048 };
+
+/* Folds a function in whose text each W stands for the same constant float32[4, 2048], whose rows
+ * are larger than what is always folded. */
+static IrModule *fold_weights(const char *body) {
+    TextBuilder OWN_TEXT(text) = {0};
+    text_append(&text, "function @main(%0: float32[4, 2048]) {\n");
+    for (; *body; body++) {
+        if (*body != 'W') {
+            text_append_bytes(&text, body, 1);
+            continue;
+        }
+        text_append(&text, "float32[4, 2048]{");
+        for (int i = 0; i < 4 * COLUMNS; i++) text_appendf(&text, i ? ", %d" : "%d", i);
+        text_append(&text, "}");
+    }
+    text_append(&text, "}\n");
+    IrModule *module = module_parse(text_builder_get(&text));
+    module_run_pass(module, "merge_common");
+    module_run_pass(module, "fold_constants");
+    return module;
+}
+
+static int count_slices(const IrModule *module) {
+    int count = 0;
+    for (const IrBinding *b = module->functions[0]->body->first; b; b = b->next)
+        count += b->kind == IR_OPERATOR && b->operator_info->id == OPERATOR_SLICE;
+    return count;
+}
+
+/* Gates of a recurrent network in another order: three slices of one matrix, joined again. Each
+ * slice alone would leave the matrix beside it. */
+static void test_fold_constants_folds_all_readers_of_a_constant_together(void **state) {
+    (void)state;
+    OWN(IrModule, module) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{1}, int64[1]{0})\n"
+                                         "  %2 = Slice(W, int64[1]{3}, int64[1]{4}, int64[1]{0})\n"
+                                         "  %3 = Slice(W, int64[1]{1}, int64[1]{3}, int64[1]{0})\n"
+                                         "  %4 = Concat(%1, %2, %3) {axis=0}\n"
+                                         "  %5 = Add(%0, %4)\n"
+                                         "  -> %5\n");
+    const IrBinding *add = module->functions[0]->body->first;
+    assert_null(add->next);
+    const float *joined = tensor_data(ir_variable_tensor(add->operands[1]));
+    for (int i = 0; i < COLUMNS; i++) {
+        assert_true(joined[i] == (float)i);
+        assert_true(joined[COLUMNS + i] == (float)(3 * COLUMNS + i));
+        assert_true(joined[2 * COLUMNS + i] == (float)(COLUMNS + i));
+        assert_true(joined[3 * COLUMNS + i] == (float)(2 * COLUMNS + i));
+    }
+}
+
+/* The constant stays for another reader, or the results are larger than the constant. */
+static void test_fold_constants_folds_no_readers_that_make_the_file_grow(void **state) {
+    (void)state;
+    OWN(IrModule, read) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{3}, int64[1]{0})\n"
+                                       "  %2 = Add(%0, W)\n"
+                                       "  %3 = Slice(W, int64[1]{3}, int64[1]{4}, int64[1]{0})\n"
+                                       "  -> %1, %2, %3\n");
+    OWN(IrModule, large) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{3}, int64[1]{0})\n"
+                                        "  %2 = Slice(W, int64[1]{1}, int64[1]{4}, int64[1]{0})\n"
+                                        "  -> %1, %2\n");
+    assert_int_equal(count_slices(read), 2);
+    assert_int_equal(count_slices(large), 2);
+}
+
 int test_fold_constants(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fold_constants_gives_what_its_golden_files_say),
+        cmocka_unit_test(test_fold_constants_folds_all_readers_of_a_constant_together),
+        cmocka_unit_test(test_fold_constants_folds_no_readers_that_make_the_file_grow),
     };
     return cmocka_run_group_tests_name("fold_constants", tests, NULL, NULL);
 }
