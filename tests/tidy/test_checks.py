@@ -80,6 +80,19 @@ class Layers(unittest.TestCase):
         self.assertEqual(layers("store/upkeep/b.c", '#include "store/jobs/a_internal.h"\n', **header), [])
         self.assertIn("belongs to store/", layers("scheduler/node/b.c", '#include "store/jobs/a_internal.h"\n', **header)[0])
 
+    def test_a_part_is_written_by_those_that_its_header_names(self):
+        control = "scheduler/control/"
+        part = "/* A part. Writers: slices/, jobs/a.c. */\ntypedef struct JobPart {\n    int x;\n} JobPart;\n"
+        others = {control + "parts/job_part.h": part, control + "slices/b.c": "void b(Job *job) { job->part.x++; }\n",
+                  control + "state/control_job.h": "struct ControlJob {\n    JobPart part;\n};\n"}
+        writes = "void f(Job *job) { job->part.list[3].x |= 1; }\n"
+        reads = "int f(Job *job) { return job->part.x == 1 && job->other.x != 2; }\n"
+        self.assertEqual(layers(control + "jobs/a.c", writes, **others), [])
+        self.assertEqual(layers(control + "jobs/a.c", reads, **others), ["jobs/a.c is named as a writer and writes nothing"])
+        others[control + "jobs/a.c"] = writes
+        self.assertEqual(layers(control + "jobs/c.c", reads, **others), [])
+        self.assertIn("writes the part part", layers(control + "jobs/c.c", writes, **others)[0])
+
     def test_circles_between_files_are_found(self):
         header = '#include "base/b.h"\n'
         circle = {"base/a.h": "", "base/b.h": "", "base/b.c": '#include "base/b.h"\n#include "base/a_internal.h"\n'}

@@ -6,6 +6,7 @@ import sys
 
 from c_source import read_sources
 from check_circles import check_circles
+from check_parts import check_parts
 
 # Folder: the folders it may include from, itself apart.
 LAYERS = {
@@ -139,7 +140,7 @@ def check_tree(root):
         return os.path.exists(recipe) and os.path.basename(name) in open(recipe, encoding="utf-8").read()
 
     sources = list(read_sources(root))
-    problems = check_circles(sources)
+    problems = check_circles(sources) + check_parts(sources)
     for source in sources:
         if source.path.split("/")[0] not in FOLDERS:
             problems.append((source.path, 1, "stands in no folder that the layers know"))

@@ -1,7 +1,9 @@
 #pragma once
-/* The account of a job: its times, its phase, and the status that other threads are shown. Written
- * by control_accounts.c, control_status.c and the files of slices/, on the control thread; other
- * threads read phase and status with the status mutex. */
+/* The account of a job: its times, its phase, and the status that other threads are shown. Other
+ * threads read phase and status with the status mutex; everything else is the control thread's.
+ * Writers: devices/device_losses.c, jobs/control_jobs.c, jobs/control_status.c,
+ * jobs/control_tellings.c, requests/control_recovery.c, requests/control_requests.c,
+ * slices/control_moves.c, slices/control_slices.c, state/control_accounts.c. */
 #include "scheduler/executor/job_run.h"
 
 /* The phase of an unfinished job, by which tenants' jobs are counted. */

@@ -1,7 +1,8 @@
 #pragma once
 /* What people asked of a job: its goal, the requests that wait, and the times that its submission
- * named. Written by the files of requests/, control_waiters.c and control_commits.c, on the control
- * thread. */
+ * named. On the control thread. Writers: requests/, jobs/control_commits.c,
+ * jobs/control_tellings.c, jobs/control_waiters.c, slices/control_slice_end.c,
+ * slices/control_slices.c. */
 #include "scheduler/control/machines/job_goal.h"
 #include "store/jobs/jobs.h"
 

@@ -1,7 +1,9 @@
 #pragma once
 /* What is stored of a job, what is being stored, and what is stored next. control_commits.c moves
  * these members into commits; other files add to them through control_want_state, control_tell,
- * control_job_take_snapshot and their like. On the control thread. */
+ * control_job_take_snapshot and their like. On the control thread. Writers: jobs/control_commits.c,
+ * jobs/control_jobs.c, requests/, slices/control_slice_end.c, slices/control_slices.c,
+ * devices/device_losses.c. */
 #include "scheduler/control/parts/control_outputs.h"
 #include "scheduler/control/machines/job_durable.h"
 #include "scheduler/control/machines/job_storing.h"

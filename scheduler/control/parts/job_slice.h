@@ -1,6 +1,7 @@
 #pragma once
-/* The slices of a job: what the policy grants, and the result of the last slice. Written by the
- * files of slices/, on the control thread. */
+/* The slices of a job: what the policy grants, and the result of the last slice. On the control
+ * thread. Writers: slices/, jobs/control_commits.c, jobs/control_jobs.c, devices/device_losses.c.
+ */
 #include "scheduler/executor/job_run.h"
 
 typedef struct JobSlice {

@@ -1,6 +1,6 @@
 #pragma once
-/* A job in memory: its identity and its parts. A part's header says which files write the part. On
- * the control thread, unless the part says otherwise. */
+/* A job in memory: its identity and its parts. A part's header names the files that write the
+ * part; a check compares. On the control thread, unless the part says otherwise. */
 #include "scheduler/control/control_ports.h"
 #include "scheduler/control/parts/job_account.h"
 #include "scheduler/control/parts/job_asked.h"
