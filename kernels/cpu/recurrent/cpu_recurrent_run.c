@@ -12,6 +12,10 @@ enum {
     /* gates times units of the state that a slice is multiplied with, which are worth a thread: 256
      * KiB of weights read once */
     SLICE_COST = 1024,
+    /* multiply-adds of a product that one thread makes anyway; a row of A counts for 32 more, whose
+     * weights are read */
+    SMALL_COST = 2000000,
+    SMALL_ROWS = 32,
 };
 
 /* ---- rows ---- */
@@ -115,6 +119,13 @@ static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
             memory, is_packed_here(recurrent, i) ? weight_count(recurrent, i) : 0, &scratch.end);
     scratch.lengths = (int32_t *)(void *)take(memory, recurrent->batch, &scratch.end);
     return scratch;
+}
+
+/* True for a step that is too little work to be shared. */
+static bool is_small(const CpuRecurrent *recurrent) {
+    return !recurrent->sliced &&
+           (recurrent->batch + SMALL_ROWS) * recurrent->first.depth * recurrent->inputs.columns <=
+               SMALL_COST;
 }
 
 int64_t cpu_recurrent_workspace_count(const CpuRecurrent *recurrent) {
@@ -320,6 +331,15 @@ static void add_biases(const Run *run) {
         bias, bias + gates, recurrent->joined_gates * recurrent->hidden, run->scratch.bias);
 }
 
+/* A step whose work lasts no longer than the preparations of a product and of threads would. */
+static Error *run_small_phase(Run *run, const CpuMatmul *product) {
+    const int64_t panels = (product->columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
+    TRY(kernel_stop_check());
+    for (int64_t i = 0; i < panels; i++)
+        cpu_matmul_run_panel(product, &run->products[run->phase], i, true);
+    return step_elements(run, 0, (uint64_t)run->recurrent->batch, 0);
+}
+
 static Error *run_phase(Run *run, int phase) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuFloatCall *call = run->call;
@@ -332,6 +352,7 @@ static Error *run_phase(Run *run, int phase) {
             (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
             step_slice, run);
     }
+    if (is_small(recurrent)) return run_small_phase(run, product);
     TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch));
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)recurrent->batch,
         (uint64_t)(8192 / recurrent->hidden) + 1, step_elements, run);
