@@ -126,8 +126,7 @@ Error *ir_parse_constant(IrModule *module, IrTokens *tokens, IrVariable **out) {
     }
     IrType type;
     TRY(ir_parse_type(module, tokens, &type));
-    DTypeSet taken = DTYPES_FLOAT | DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_INT32) |
-                     DTYPE_BIT(DTYPE_BOOL) | DTYPE_BIT(DTYPE_UINT8);
+    const DTypeSet taken = DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL);
     if (!ir_type_is_static(&type) || !(taken >> type.dtype & 1))
         return ir_tokens_fail(tokens, "a constant of a plain type");
     Shape shape = shape_make(type.rank, type.dims);

@@ -88,12 +88,13 @@ static void print_float(double value, TextBuilder *out) {
 
 static bool print_element(const Tensor *tensor, int64_t index, TextBuilder *out) {
     const void *data = tensor_data(tensor);
-    if (tensor->dtype == DTYPE_INT64)
-        text_appendf(out, "%" PRId64, ((const int64_t *)data)[index]);
-    else if (tensor->dtype == DTYPE_INT32)
-        text_appendf(out, "%d", ((const int32_t *)data)[index]);
-    else if (tensor->dtype == DTYPE_BOOL)
+    const uint32_t size = dtype_bits(tensor->dtype) / 8;
+    int64_t integer;
+    if (tensor->dtype == DTYPE_BOOL)
         text_append(out, ((const uint8_t *)data)[index] ? "true" : "false");
+    else if (dtype_scalar_read_int(
+                 tensor->dtype, (const char *)data + (size_t)index * size, &integer))
+        text_appendf(out, "%" PRId64, integer);
     else if (tensor->dtype == DTYPE_FLOAT32)
         text_appendf(out, "%.9g", (double)((const float *)data)[index]);
     else if (tensor->dtype == DTYPE_FLOAT64)

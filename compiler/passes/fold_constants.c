@@ -93,6 +93,9 @@ static Error *refuse(Folding *folding, IrBinding *binding) {
 
 static Error *fold_operator(Folding *folding, IrBinding *binding) {
     uint64_t bytes_max;
+    if (binding->operator_info->id == OPERATOR_DEQUANTIZE_LINEAR &&
+        !folding->context->folds_dequantized)
+        return NULL;
     if (!inputs_are_constant(folding, binding, &bytes_max)) return NULL;
     if (binding->operand_count > PLAN_INPUTS_MAX || binding->result_count > PLAN_OUTPUTS_MAX)
         return NULL;

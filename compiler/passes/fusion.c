@@ -143,19 +143,29 @@ Error *fusion_replace_by(Fusion *fusion, IrBinding *binding, IrVariable *variabl
     return NULL;
 }
 
-Error *fusion_insert(Fusion *fusion, IrBinding *before, const char *operator_name,
-    Attributes *attributes, uint32_t input_count, IrVariable *const *inputs, const IrType *type,
-    IrVariable **out) {
+Error *fusion_insert_results(Fusion *fusion, IrBinding *before, const char *operator_name,
+    Attributes *attributes, uint32_t input_count, IrVariable *const *inputs, uint32_t result_count,
+    const IrType *types, IrVariable ***out_results) {
     IrVariable **results;
     TRY(ir_build_operator(
-        ir_before(before), operator_name, attributes, input_count, inputs, 1, &results));
-    results[0]->type = *type;
+        ir_before(before), operator_name, attributes, input_count, inputs, result_count, &results));
+    for (uint32_t i = 0; i < result_count; i++) results[i]->type = types[i];
     results[0]->binding->name = before->name;
     for (uint32_t i = 0; i < input_count; i++) {
         /* the present input, since another value may have replaced it */
         const IrVariable *input = fusion_operand(results[0]->binding, i);
         if (input) TRY(set_uses(fusion, input, fusion_uses(fusion, input) + 1));
     }
+    *out_results = results;
+    return NULL;
+}
+
+Error *fusion_insert(Fusion *fusion, IrBinding *before, const char *operator_name,
+    Attributes *attributes, uint32_t input_count, IrVariable *const *inputs, const IrType *type,
+    IrVariable **out) {
+    IrVariable **results;
+    TRY(fusion_insert_results(
+        fusion, before, operator_name, attributes, input_count, inputs, 1, type, &results));
     *out = results[0];
     return NULL;
 }

@@ -62,3 +62,8 @@ MUST_CHECK Error *fusion_replace_by(Fusion *fusion, IrBinding *binding, IrVariab
 MUST_CHECK Error *fusion_insert(Fusion *fusion, IrBinding *before, const char *operator_name,
     Attributes *attributes, uint32_t input_count, IrVariable *const *inputs, const IrType *type,
     IrVariable **out);
+/* The same with several results. types: one for each. */
+MUST_CHECK Error *fusion_insert_results(Fusion *fusion, IrBinding *before,
+    const char *operator_name, Attributes *attributes, uint32_t input_count,
+    IrVariable *const *inputs, uint32_t result_count, const IrType *types,
+    IrVariable ***out_results);

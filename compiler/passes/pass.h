@@ -9,6 +9,8 @@ typedef struct PassContext {
     IrModule *module;
     /* a device whose kernels have the same bits on every machine, for folding and probing */
     Device *portable;
+    /* whether dequantizations of constants are folded; not before the pass integers */
+    bool folds_dequantized;
     Precision precision;     /* the precision that lower_precision lowers operators to */
     PrecisionReport *report; /* the effect of the precision */
 } PassContext;

@@ -381,7 +381,11 @@ static Error *settle_variable(ProbeContext *context, IrVariable *variable, bool 
     if (tensor || ir_type_is_container(&variable->type) || variable->type.kind == IR_TYPE_UNKNOWN)
         TRY(probe_to_type(context, probe, &variable->type));
     tensor = variable->type.kind == IR_TYPE_TENSOR;
-    bool made = variable->binding ? variable->binding->kind != IR_CALL : is_local;
+    const IrBinding *maker = variable->binding;
+    bool made = maker ? maker->kind != IR_CALL : is_local;
+    /* the pass integers decides whether a constant stays in its bytes */
+    if (maker && maker->kind == IR_OPERATOR)
+        made = maker->operator_info->id != OPERATOR_DEQUANTIZE_LINEAR;
     if (made && (tensor || scalar) && probe_is_constant(probe) && !probe->value_tainted)
         TRY(replace_constant(context->module, probe, variable));
     return NULL;
