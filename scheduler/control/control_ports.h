@@ -6,6 +6,7 @@
  * tests have ports of their own and drive the logic in one thread. */
 #include "base/clock.h"
 #include "scheduler/control/parts/control_outputs.h"
+#include "scheduler/control/parts/pending_snapshot.h"
 #include "scheduler/executor/resident_models.h"
 #include "scheduler/executor/worker.h"
 #include "scheduler/node/execution_limits.h"
@@ -148,12 +149,9 @@ typedef struct StoreCommit {
     TenantId tenant;
     JobId id;
     ControlOutputs outputs;
-    bool has_snapshot;
-    uint64_t snapshot_ns;     /* when the snapshot was taken */
-    uint32_t snapshot_device; /* whose memory the snapshot refers to; no device: host memory */
+    PendingSnapshot snapshot; /* becomes a checkpoint */
     JobTelling *tellings;
     bool moving; /* the snapshot is that of a move to disk */
-    JobSnapshot snapshot;
     int64_t checkpoints_kept;
     JobState state; /* NONE: the state stays */
     char *why;      /* may be NULL */

@@ -67,7 +67,7 @@ static Error *bundle_outputs(Writing *writing) {
 static Error *write_checkpoint(Writing *writing) {
     const StoreCommit *commit = writing->commit;
     size_t count;
-    TRY(job_snapshot_write(&commit->snapshot, writing->store->options->pool,
+    TRY(job_snapshot_write(&commit->snapshot.state, writing->store->options->pool,
         chunk_upload_sink(writing->upload), &writing->checkpoint_bytes, &writing->checkpoint_chunks,
         &count));
     writing->checkpoint = (JobContent){.bytes = writing->checkpoint_bytes.data,
@@ -79,15 +79,15 @@ static Error *write_checkpoint(Writing *writing) {
 
 static Error *make_contents(Writing *writing) {
     const StoreCommit *commit = writing->commit;
-    if (!commit->has_snapshot && commit->outputs.count == 0) return NULL;
+    if (!pending_snapshot_is_there(&commit->snapshot) && commit->outputs.count == 0) return NULL;
     TRY(chunk_upload_open(writing->store->options->store, commit->tenant, &writing->upload));
     if (commit->outputs.count > 0) TRY(bundle_outputs(writing));
-    return commit->has_snapshot ? write_checkpoint(writing) : NULL;
+    return pending_snapshot_is_there(&commit->snapshot) ? write_checkpoint(writing) : NULL;
 }
 
 static int64_t items_done(const StoreCommit *commit) {
     int64_t items = commit->outputs.last ? commit->outputs.last->items_done : -1;
-    return commit->has_snapshot ? commit->snapshot.items_done : items;
+    return pending_snapshot_is_there(&commit->snapshot) ? commit->snapshot.state.items_done : items;
 }
 
 static Error *write_rows(Connection *catalog, void *context) {
@@ -105,10 +105,10 @@ static Error *write_rows(Connection *catalog, void *context) {
         .why = commit->why,
         .epoch = commit->epoch,
         .new_epoch = commit->new_epoch};
-    if (commit->has_snapshot) {
+    if (pending_snapshot_is_there(&commit->snapshot)) {
         changes.checkpoint = &writing->checkpoint;
-        changes.checkpoint_items = commit->snapshot.items_done;
-        changes.checkpoint_outputs = commit->snapshot.sequence;
+        changes.checkpoint_items = commit->snapshot.state.items_done;
+        changes.checkpoint_outputs = commit->snapshot.state.sequence;
         changes.checkpoints_kept = commit->checkpoints_kept;
     }
     return jobs_apply(catalog, commit->tenant, commit->id, &changes);
@@ -136,7 +136,7 @@ static void written(CatalogRequest *request, Error *owned_error) {
 /* True: the commit stores an end or a rest, and nothing that takes room. */
 static bool frees(const StoreCommit *commit) {
     return commit->state != JOB_STATE_NONE && commit->state != JOB_STATE_QUEUED &&
-           commit->outputs.count == 0 && !commit->has_snapshot;
+           commit->outputs.count == 0 && !pending_snapshot_is_there(&commit->snapshot);
 }
 
 static void run_writing(IoTask *task) {
@@ -156,7 +156,8 @@ static bool is_small(const StoreCommit *commit) {
             if (output->arrays.items[i].texts) return false;
             bytes += output->arrays.items[i].size;
         }
-    return !commit->has_snapshot && commit->outputs.count < 8 && bytes <= SMALL_BYTES;
+    return !pending_snapshot_is_there(&commit->snapshot) && commit->outputs.count < 8 &&
+           bytes <= SMALL_BYTES;
 }
 
 static Error *commit(void *self, StoreCommit *order) {

@@ -15,7 +15,7 @@
 
 /* Drops the job's snapshot. Requests that wait for its checkpoint get the next one. */
 static void lose_snapshot(ControlJob *job) {
-    if (job->pending.snapshot_on) job->pending.checkpoint_wanted = true;
+    if (pending_snapshot_is_there(&job->pending.snapshot)) job->pending.checkpoint_wanted = true;
     control_job_drop_snapshot(job);
 }
 
@@ -110,7 +110,7 @@ static void take_away(Control *control, uint32_t index, uint64_t now_ns) {
     ControlDevice *device = &control->devices->items[index];
     size_t at = 0;
     for (ControlJob *job; (job = control_jobs_next(control, &at));) {
-        if (job->pending.snapshot_on == index + 1) lose_snapshot(job);
+        if (job->pending.snapshot.where == index + 1) lose_snapshot(job);
     }
     for (ControlJob *job; (job = find_on(control, index));) throw_back(job);
     control->ports.executor.evict_all(control->ports.executor.self, index);

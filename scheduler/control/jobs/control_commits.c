@@ -21,16 +21,11 @@ static const uint64_t RETRY_NS_MIN = 500000000, RETRY_NS_MAX = 8000000000;
 
 static void commit_free(StoreCommit *commit) {
     control_outputs_deinit(&commit->outputs);
-    if (commit->has_snapshot) job_snapshot_deinit(&commit->snapshot);
+    pending_snapshot_deinit(&commit->snapshot);
     error_free(commit->error);
     memory_free(commit->why);
     control_tellings_free(commit->tellings);
     memory_free(commit);
-}
-
-/* True: the commit's snapshot refers to the memory of a device. */
-static bool uses_device(const Control *control, const StoreCommit *commit) {
-    return commit->has_snapshot && commit->snapshot_device < control_device_count(control);
 }
 
 /* Puts the data of a failed commit back, in front of the data that came since. */
@@ -39,11 +34,9 @@ static void take_back(ControlJob *job, StoreCommit *commit) {
     job->pending.outputs = commit->outputs;
     commit->outputs = (ControlOutputs){0};
     control_outputs_append(&job->pending.outputs, &newer);
-    if (commit->has_snapshot && !job->pending.snapshot_on) {
+    if (!pending_snapshot_is_there(&job->pending.snapshot)) {
         job->pending.snapshot = commit->snapshot;
-        job->pending.snapshot_on = 1 + commit->snapshot_device;
-        job->pending.snapshot_ns = commit->snapshot_ns;
-        commit->has_snapshot = false;
+        commit->snapshot = (PendingSnapshot){0};
     }
     JobTelling **end = &commit->tellings;
     while (*end) end = &(*end)->next;
@@ -106,7 +99,8 @@ static void stall(ControlJob *job, const Error *error) {
  * snapshot that it had, or with the cancellation, which was asked for while it was under way. */
 static bool drop_for_end(ControlJob *job, const StoreCommit *commit) {
     if (job->pending.next.state != JOB_STATE_CANCELLED) return false;
-    const bool holds_nothing = !job->pending.outputs.count && !job->pending.snapshot_on;
+    const bool holds_nothing =
+        !job->pending.outputs.count && !pending_snapshot_is_there(&job->pending.snapshot);
     if (holds_nothing && commit->state == JOB_STATE_CANCELLED) return false; /* this had no room */
     control_outputs_deinit(&job->pending.outputs);
     control_job_drop_snapshot(job);
@@ -145,14 +139,15 @@ static void handle_failure(ControlJob *job, StoreCommit *commit) {
         control_fail(control, fatal);
         return;
     }
-    if (uses_device(control, commit) && error_code(commit->error) == ERROR_DEVICE_LOST) {
-        job_snapshot_deinit(&commit->snapshot); /* the rest is here */
-        commit->has_snapshot = false;
-        job->pending.checkpoint_wanted = true; /* whoever waits for it gets the next one */
+    if (pending_snapshot_is_on_device(&commit->snapshot) &&
+        error_code(commit->error) == ERROR_DEVICE_LOST) {
+        const uint32_t device = pending_snapshot_device(&commit->snapshot);
+        pending_snapshot_deinit(&commit->snapshot); /* the rest is here */
+        job->pending.checkpoint_wanted = true;      /* whoever waits for it gets the next one */
         take_back(job, commit);
         /* the policy learns of the move with the device */
         if (commit->moving) control_step_site(job, JOB_SITE_EVENT_MOVE_FAILED);
-        control_lose_device(control, commit->snapshot_device);
+        control_lose_device(control, device);
         return;
     }
     if (error_code(commit->error) == ERROR_EXHAUSTED) {
@@ -198,12 +193,12 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     control_step_storing(job, ended ? JOB_STORING_EVENT_STORED_END : JOB_STORING_EVENT_COMMITTED);
     control->commits->retry_after_ns = 0;
     control_set_waiting(job, "", NULL);
-    if (commit->has_snapshot) {
+    if (pending_snapshot_is_there(&commit->snapshot)) {
         control_step_durable(job, JOB_DURABLE_EVENT_CHECKPOINTED);
         control_observe(control, METRIC_CHECKPOINT_SECONDS, commit->start_ns, now_ns);
         control_count(control, METRIC_CHECKPOINT_BYTES, 0, (int64_t)commit->checkpoint_bytes);
         control_report_known(job, POLICY_EVENT_CHECKPOINTED);
-        control_answer_checkpoint(job, commit->moving ? UINT64_MAX : commit->snapshot_ns);
+        control_answer_checkpoint(job, commit->moving ? UINT64_MAX : commit->snapshot.taken_ns);
     }
     if (commit->moving) {
         control_step_site(job, JOB_SITE_EVENT_STORED);
@@ -250,7 +245,8 @@ static void unblock(ControlJob *job) {
 static void handle_done(Control *control, StoreCommit *commit) {
     ControlJob *job = commit->job;
     control_end_order(control);
-    if (uses_device(control, commit)) control_end_use(control, commit->snapshot_device);
+    if (pending_snapshot_is_on_device(&commit->snapshot))
+        control_end_use(control, pending_snapshot_device(&commit->snapshot));
     job->pending.under_way = (ControlOutputs){0};
     if (commit->error)
         handle_failure(job, commit);
@@ -284,7 +280,7 @@ static bool has_work(const ControlJob *job) {
     if (stalled && job->pending.next.state != JOB_STATE_CANCELLED &&
         !control_life_drains(&job->control->life))
         return false; /* until it is tried again */
-    return job->pending.outputs.count > 0 || job->pending.snapshot_on ||
+    return job->pending.outputs.count > 0 || pending_snapshot_is_there(&job->pending.snapshot) ||
            job->pending.next.state != JOB_STATE_NONE || job_site_is_leaving_to_disk(&job->site) ||
            job->pending.tellings;
 }
@@ -292,7 +288,8 @@ static bool has_work(const ControlJob *job) {
 /* Called when the store does not accept the order of a commit. */
 static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owned_error) {
     control_end_order(control);
-    if (uses_device(control, owned_commit)) control_end_use(control, owned_commit->snapshot_device);
+    if (pending_snapshot_is_on_device(&owned_commit->snapshot))
+        control_end_use(control, pending_snapshot_device(&owned_commit->snapshot));
     control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
@@ -322,13 +319,10 @@ void control_commit(ControlJob *job) {
     job->pending.outputs = (ControlOutputs){0};
     job->pending.under_way =
         (ControlOutputs){.count = commit->outputs.count, .bytes = commit->outputs.bytes};
-    commit->has_snapshot = job->pending.snapshot_on > 0;
     commit->snapshot = job->pending.snapshot;
-    commit->snapshot_ns = job->pending.snapshot_ns;
-    commit->snapshot_device = commit->has_snapshot ? job->pending.snapshot_on - 1 : 0;
-    job->pending.snapshot_on = 0;
-    job->pending.snapshot = (JobSnapshot){0};
-    if (uses_device(control, commit)) control_begin_use(control, commit->snapshot_device);
+    job->pending.snapshot = (PendingSnapshot){0};
+    if (pending_snapshot_is_on_device(&commit->snapshot))
+        control_begin_use(control, pending_snapshot_device(&commit->snapshot));
     if (moving) control_tell_moved_out(job, "to disk");
     commit->tellings = TAKE(job->pending.tellings);
     commit->state = job->pending.next.state;

@@ -113,16 +113,13 @@ Error *control_job_take_snapshot(ControlJob *job) {
     if (on_device && control_device_is_lost(job->control, index))
         FAIL(DEVICE_LOST, "%s is lost", control_device_facts(job->control, index)->name);
     const ControlExecutorPort *executor = &job->control->ports.executor;
-    TRY(executor->take_snapshot(executor->self, &job->hold, &job->pending.snapshot));
-    job->pending.snapshot_on = on_device ? 1 + index : JOB_SNAPSHOT_IN_HOST;
-    job->pending.snapshot_ns = control_now_ns(job->control);
+    TRY(executor->take_snapshot(executor->self, &job->hold, &job->pending.snapshot.state));
+    job->pending.snapshot.where = on_device ? 1 + index : PENDING_SNAPSHOT_IN_HOST;
+    job->pending.snapshot.taken_ns = control_now_ns(job->control);
     return NULL;
 }
 
-void control_job_drop_snapshot(ControlJob *job) {
-    if (job->pending.snapshot_on) job_snapshot_deinit(&job->pending.snapshot);
-    job->pending.snapshot_on = 0;
-}
+void control_job_drop_snapshot(ControlJob *job) { pending_snapshot_deinit(&job->pending.snapshot); }
 
 void control_job_close(ControlJob *job) {
     control_job_count_out(job);

@@ -5,6 +5,7 @@
  * jobs/control_jobs.c, requests/, slices/control_slice_end.c, slices/control_slices.c,
  * devices/device_losses.c. */
 #include "scheduler/control/parts/control_outputs.h"
+#include "scheduler/control/parts/pending_snapshot.h"
 #include "scheduler/control/machines/job_durable.h"
 #include "scheduler/control/machines/job_storing.h"
 #include "scheduler/executor/job_run.h"
@@ -15,9 +16,6 @@ typedef struct ControlRare {
     uint64_t told_ns; /* 0: never */
     uint64_t untold;  /* how often the event came since, untold */
 } ControlRare;
-
-/* Of snapshot_on: the snapshot refers to host memory, which is never lost. */
-#define JOB_SNAPSHOT_IN_HOST UINT32_MAX
 
 typedef struct JobPending {
     JobStoring storing; /* written by control_step_storing alone */
@@ -31,10 +29,7 @@ typedef struct JobPending {
     } next;
     ControlOutputs outputs;     /* for the next commit */
     ControlOutputs under_way;   /* count and bytes of the outputs in the commit under way */
-    JobSnapshot snapshot;       /* the next commit writes a checkpoint from it */
-    uint32_t snapshot_on;       /* 1 + the device whose memory the snapshot refers to, or
-                                   JOB_SNAPSHOT_IN_HOST; 0: there is no snapshot */
-    uint64_t snapshot_ns;       /* when the snapshot was taken */
+    PendingSnapshot snapshot;   /* the next commit writes a checkpoint from it */
     bool checkpoint_wanted;     /* take a snapshot at the next safepoint, even if one waits */
     uint64_t checkpoint_due_ns; /* 0: never */
     JobTelling *tellings;       /* events for the next commit, in their order */

@@ -17,7 +17,7 @@ static void store_resting(Control *control, bool checkpointed) {
         if (job_storing_has_ended(&job->pending.storing)) continue;
         if (job_storing_is_new(&job->pending.storing) || !job_site_is_resting(&job->site)) continue;
         if (job_durable_has_checkpoint(&job->pending.durable) != checkpointed ||
-            job->pending.snapshot_on)
+            pending_snapshot_is_there(&job->pending.snapshot))
             continue;
         error_free(control_job_take_snapshot(job)); /* it goes on from what is stored of it */
         control_commit(job);

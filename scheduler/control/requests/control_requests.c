@@ -228,7 +228,7 @@ static Error *checkpoint(Control *control, ControlRequest *request) {
         return NULL; /* it is on its way; at the end of its next slice */
     else {           /* without one, at the end of its next slice */
         error_free(control_job_take_snapshot(job));
-        job->pending.checkpoint_wanted = !job->pending.snapshot_on;
+        job->pending.checkpoint_wanted = !pending_snapshot_is_there(&job->pending.snapshot);
         control_commit(job);
     }
     return NULL;

@@ -26,7 +26,7 @@ static void take_snapshot(ControlJob *job) {
     if (!due && !job->pending.checkpoint_wanted && !control_life_drains(&job->control->life))
         return;
     error_free(control_job_take_snapshot(job)); /* tried again at the next slice's end */
-    if (job->pending.snapshot_on) job->pending.checkpoint_wanted = false;
+    if (pending_snapshot_is_there(&job->pending.snapshot)) job->pending.checkpoint_wanted = false;
     if (due) job->pending.checkpoint_due_ns = now_ns + job->policy.checkpoint_every_ns;
 }
 

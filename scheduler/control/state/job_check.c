@@ -68,8 +68,9 @@ static bool is_on_closed_device(const ControlJob *job) {
 }
 
 static bool snapshot_is_on_closed_device(const ControlJob *job) {
-    const uint32_t on = job->pending.snapshot_on;
-    return on && on != JOB_SNAPSHOT_IN_HOST && is_on_closed(job, on - 1);
+    const PendingSnapshot *snapshot = &job->pending.snapshot;
+    return pending_snapshot_is_on_device(snapshot) &&
+           is_on_closed(job, pending_snapshot_device(snapshot));
 }
 
 static bool is_blocked_without_run(const ControlJob *job) {

@@ -33,10 +33,10 @@ static void store_outputs(WorldRow *row, const ControlOutputs *outputs) {
 static Error *write_commit(ControlWorld *world, StoreCommit *commit) {
     WorldRow *row = world_find_row(world, commit->tenant, commit->id);
     const bool frees = commit->state != JOB_STATE_NONE && commit->state != JOB_STATE_QUEUED &&
-                       commit->outputs.count == 0 && !commit->has_snapshot;
+                       commit->outputs.count == 0 && !pending_snapshot_is_there(&commit->snapshot);
     assert_non_null(row);
-    if (commit->has_snapshot && commit->snapshot_device < WORLD_DEVICES &&
-        world->devices[commit->snapshot_device].lost && world_chance(world, 2))
+    if (pending_snapshot_is_on_device(&commit->snapshot) &&
+        world->devices[pending_snapshot_device(&commit->snapshot)].lost && world_chance(world, 2))
         FAIL(DEVICE_LOST, "the device is lost");
     if (world->full && !frees) FAIL(EXHAUSTED, "the disk is full");
     if (!world->calm && world_chance(world, 5000)) FAIL(CORRUPT, "the row is damaged");
@@ -46,11 +46,11 @@ static Error *write_commit(ControlWorld *world, StoreCommit *commit) {
             (unsigned long long)commit->id.number, job_state_info(row->job.state)->name,
             job_state_info(commit->state)->name);
     store_outputs(row, &commit->outputs);
-    if (commit->has_snapshot) { /* nothing before it is missing */
-        assert_true(commit->snapshot.sequence <= row->job.output_count);
+    if (pending_snapshot_is_there(&commit->snapshot)) { /* nothing before it is missing */
+        assert_true(commit->snapshot.state.sequence <= row->job.output_count);
         row->has_checkpoint = true;
-        row->checkpoint_items = commit->snapshot.items_done;
-        row->checkpoint_sequence = commit->snapshot.sequence;
+        row->checkpoint_items = commit->snapshot.state.items_done;
+        row->checkpoint_sequence = commit->snapshot.state.sequence;
         row->job.checkpoint_created = 1;
         commit->checkpoint_bytes = 100;
     }

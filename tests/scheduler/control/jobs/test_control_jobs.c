@@ -60,11 +60,11 @@ static void test_control_jobs_in_host_memory_have_snapshots_on_no_device(void **
     run->has_slice = false;
     job->site.state = JOB_SITE_RESTING;
     assert_ok(control_job_take_snapshot(job));
-    assert_int_equal(job->pending.snapshot_on, 1 + job->site.device);
+    assert_int_equal(job->pending.snapshot.where, 1 + job->site.device);
     job->site.state = JOB_SITE_IN_HOST;
     control_lose_device(world.control, job->site.device);
     assert_ok(control_job_take_snapshot(job));
-    assert_int_equal(job->pending.snapshot_on, JOB_SNAPSHOT_IN_HOST);
+    assert_int_equal(job->pending.snapshot.where, PENDING_SNAPSHOT_IN_HOST);
     control_job_drop_snapshot(job);
     run->has_slice = true;
     job->site.state = JOB_SITE_RUNNING;

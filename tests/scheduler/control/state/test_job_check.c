@@ -99,10 +99,10 @@ static void test_job_check_finds_jobs_on_closed_devices(void **state) {
         INTERNAL, "the site is on a device that is closed", control_job_check(&job));
     job.site.state = JOB_SITE_ABSENT;
     assert_ok(control_job_check(&job));
-    job.pending.snapshot_on = 2;
+    job.pending.snapshot.where = 2;
     assert_fails_saying(INTERNAL, "a snapshot is in the memory of a device that is closed",
         control_job_check(&job));
-    job.pending.snapshot_on = JOB_SNAPSHOT_IN_HOST;
+    job.pending.snapshot.where = PENDING_SNAPSHOT_IN_HOST;
     assert_ok(control_job_check(&job));
     presence->state = DEVICE_PRESENCE_PRESENT;
     control_world_deinit(&world);
