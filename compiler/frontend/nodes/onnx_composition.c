@@ -242,6 +242,29 @@ static Error *refuse(Composer *composer) {
     FAIL(UNSUPPORTED, "%.*s", (int)strcspn(composer->at, "\""), composer->at);
 }
 
+/* require condition "text": a run in which the condition does not hold fails with the text. */
+static Error *require(Composer *composer) {
+    const OnnxNode *node = composer->node;
+    const IrCursor at = onnx_at(node);
+    char text[COMPOSITION_TEXT_MAX];
+    ComposedValue condition;
+    IrVariable *holds, **unused;
+    IrBlock *then_block, *else_block;
+    TRY(composer_read_expression(composer, 1, &condition));
+    if (condition.kind != COMPOSED_VARIABLE || !condition.variable)
+        return composer_fail(composer, "a condition");
+    if (!composer_take(composer, "\"")) return composer_fail(composer, "a text");
+    const size_t length = strcspn(composer->at, "\"");
+    (void)snprintf(text, sizeof text, "%s: %.*s", node->proto->op_type, (int)length, composer->at);
+    composer->at += length;
+    if (!composer_take(composer, "\"")) return composer_fail(composer, "\"");
+    TRY(ir_build_read_scalar(at, condition.variable, IR_TYPE_BOOL, &holds));
+    TRY(ir_build_if(at, holds, 0, &then_block, &else_block, &unused));
+    TRY(ir_block_set_results(then_block, 0, NULL));
+    TRY(ir_build_fatal(ir_at_end(else_block), text, 0, &unused));
+    return ir_block_set_results(else_block, 0, NULL);
+}
+
 static Error *assign(Composer *composer) {
     char names[COMPOSITION_CALL_MAX][COMPOSITION_NAME_SIZE];
     ComposedValue values[COMPOSITION_CALL_MAX];
@@ -258,6 +281,29 @@ static Error *assign(Composer *composer) {
 }
 
 static Error *carry_out(Composer *composer, const char *end);
+static Error *take_body(Composer *composer, bool wanted);
+
+/* for i < count: the body, once for each number from 0 on. */
+static Error *repeat(Composer *composer) {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue count;
+    if (!composer_take_name(composer, name) || !composer_take(composer, "<"))
+        return composer_fail(composer, "a name and <");
+    TRY(composer_read_factor(composer, &count));
+    if (count.kind != COMPOSED_INT || !composer_take(composer, ":"))
+        return composer_fail(composer, "a number and :");
+    if (count.int_value > COMPOSITION_ROUNDS_MAX)
+        FAIL(UNSUPPORTED, "more than %d of %s: %lld", COMPOSITION_ROUNDS_MAX, name,
+            (long long)count.int_value);
+    const char *body = composer->at;
+    if (count.int_value <= 0) skip_body(composer);
+    for (int64_t i = 0; i < count.int_value; i++) {
+        composer->at = body;
+        TRY(set_name(composer, name, (ComposedValue){.kind = COMPOSED_INT, .int_value = i}));
+        TRY(take_body(composer, true));
+    }
+    return NULL;
+}
 
 /* Carries the body out, or skips it. */
 static Error *take_body(Composer *composer, bool wanted) {
@@ -266,6 +312,8 @@ static Error *take_body(Composer *composer, bool wanted) {
         return NULL;
     }
     if (composer_take(composer, "{")) return carry_out(composer, "}");
+    if (composer_take(composer, "for")) return repeat(composer);
+    if (composer_take(composer, "require")) return require(composer);
     return composer_take(composer, "fail") ? refuse(composer) : assign(composer);
 }
 

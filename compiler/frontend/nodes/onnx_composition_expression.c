@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/frontend/nodes/onnx_composition_internal.h"
+#include "compiler/frontend/nodes/onnx_few_bits.h"
 #include "compiler/frontend/nodes/onnx_trees.h"
 
 /* Reads a number. Returns false, and stays, where none comes next. */
@@ -138,6 +139,18 @@ static Error *read_attributes(Composer *composer, Attributes **out) {
 
 static Error *read_value(Composer *composer, ComposedValue *out);
 
+/* FewBits(bytes, bits, count): rows of `count` codes; FewBits(bytes, bits, count, 1): signed ones.
+ */
+static Error *unpack(
+    Composer *composer, const ComposedValue *arguments, uint32_t count, ComposedValue *out) {
+    if (count < 3 || count > 4 || arguments[1].kind != COMPOSED_INT ||
+        arguments[2].kind != COMPOSED_INT)
+        return composer_fail(composer, "a variable and two numbers");
+    *out = (ComposedValue){0};
+    return few_bits_unpack(composer->node, arguments[0].variable, arguments[1].int_value,
+        arguments[2].int_value, count == 4 && arguments[3].int_value, &out->variable);
+}
+
 static Error *read_call(
     Composer *composer, const char *name, uint32_t result_count, ComposedValue *out_results) {
     OWN(Attributes, attributes) = NULL;
@@ -154,6 +167,8 @@ static Error *read_call(
         if (!like && arguments[count].kind == COMPOSED_VARIABLE) like = arguments[count].variable;
         count++;
     }
+    if (strcmp(name, "FewBits") == 0 && result_count == 1)
+        return unpack(composer, arguments, count, out_results);
     for (uint32_t i = 0; i < count; i++)
         TRY(make_variable(composer, &arguments[i], like, &inputs[i]));
     TRY(ir_build_operator(
@@ -188,7 +203,8 @@ static Error *read_element(Composer *composer, const char *name, ComposedValue *
     TRY(composer_find_list(composer, name, &list));
     const bool floats = onnx_attribute_kind(composer->composition->attributes, name) == 'F';
     const size_t count = !list ? 0 : floats ? list->n_floats : list->n_ints;
-    if (!take_number(composer, &index) || !composer_take(composer, "]"))
+    TRY(read_value(composer, &index));
+    if (index.kind != COMPOSED_INT || !composer_take(composer, "]"))
         return composer_fail(composer, "a number and ]");
     if ((uint64_t)index.int_value >= count)
         FAIL(INVALID, "attribute %s has %zu entries", name, count);

@@ -8,7 +8,9 @@ enum {
     COMPOSITION_NAMES_MAX = 96,
     COMPOSITION_NAME_SIZE = 48,
     COMPOSITION_CALL_MAX = 16,
-    COMPOSITION_LISTS_MAX = 64
+    COMPOSITION_LISTS_MAX = 64,
+    COMPOSITION_TEXT_MAX = 256,    /* of a `require` */
+    COMPOSITION_ROUNDS_MAX = 4096, /* of a `for` */
 };
 
 typedef enum ComposedKind {

@@ -59,6 +59,31 @@ Error *few_bits_constant(const OnnxNode *node, const FewBits *codes, const char 
     return ir_constant_tensor(node->import->module, made, out);
 }
 
+Error *few_bits_unpack(const OnnxNode *node, const IrVariable *bytes, int64_t bits, int64_t count,
+    bool is_signed, IrVariable **out) {
+    const Tensor *packed = bytes ? ir_variable_tensor(bytes) : NULL;
+    if (!packed) FAIL(UNSUPPORTED, "quantized weights that are no initializers");
+    if (bits != 2 && bits != 4 && bits != 8)
+        FAIL(INVALID, "weights of %" PRId64 " bits, not 2, 4 or 8", bits);
+    Shape shape = packed->shape;
+    if (shape.rank == 0) FAIL(INVALID, "quantized weights of rank 0");
+    int64_t *last = &shape.dims[shape.rank - 1];
+    const int64_t row_bytes = *last, held = row_bytes * (8 / bits);
+    *last = count > 0 ? count : held;
+    if (*last > held || (*last * bits + 7) / 8 != row_bytes)
+        FAIL(INVALID, "rows of %" PRId64 " bytes for %" PRId64 " numbers of %" PRId64 " bits",
+            row_bytes, *last, bits);
+    const FewBits codes = {
+        .packed = packed,
+        .rows = (uint64_t)shape_product(&shape, 0, shape.rank - 1),
+        .row_bytes = (uint64_t)row_bytes,
+        .count = (uint64_t)*last,
+        .bits = (uint32_t)bits,
+        .is_signed = is_signed,
+    };
+    return few_bits_constant(node, &codes, "quantized weights", &shape, out);
+}
+
 Error *few_bits_input(const OnnxNode *node, uint32_t index, const char *input, Tensor **out) {
     const IrVariable *variable = onnx_input(node, index);
     if (!variable) FAIL(INVALID, "input %s is missing", input);

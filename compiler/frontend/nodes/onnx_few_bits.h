@@ -24,6 +24,11 @@ DType few_bits_dtype(const FewBits *codes);
  * few kilobytes are unpacked at a time. Errors: INVALID packed is not rows * row_bytes of uint8. */
 MUST_CHECK Error *few_bits_constant(const OnnxNode *node, const FewBits *codes, const char *input,
     const Shape *shape, IrVariable **out);
+/* Makes a constant of a constant of bytes: each row of its last dimension is `count` codes of 2, 4
+ * or 8 bits; count <= 0: as many as its bytes hold. Errors: INVALID bits, rows of other sizes;
+ * UNSUPPORTED the bytes are no constant. */
+MUST_CHECK Error *few_bits_unpack(const OnnxNode *node, const IrVariable *bytes, int64_t bits,
+    int64_t count, bool is_signed, IrVariable **out);
 /* The constant of an input. Errors: INVALID it is missing; UNSUPPORTED it is no constant. */
 MUST_CHECK Error *few_bits_input(
     const OnnxNode *node, uint32_t index, const char *input, Tensor **out);

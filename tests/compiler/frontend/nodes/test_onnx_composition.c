@@ -64,6 +64,34 @@ static void test_onnx_composition_refuses_outputs_that_it_does_not_make(void **s
     onnx_model_refused(UNSUPPORTED, "output mean", model);
 }
 
+/* for i < lines: {…}, and require …: a window of two, which a mask of 0 ends. */
+static void test_onnx_composition_repeats_a_body(void **state) {
+    (void)state;
+    OnnxModel *model = onnx_model_make(20);
+    onnx_model_import_domain(model, "com.microsoft", 1);
+    onnx_add_input(model->graph, "x", "float32[1,1,4]");
+    onnx_add_input(model->graph, "m", "int32[1,1,4]");
+    onnx_add_output(model->graph, "y", "float32");
+    OnnxNodeProto *node = onnx_add_node(model->graph, "MaxpoolWithMask", "x,m", "y");
+    onnx_node_set_domain(node, "com.microsoft");
+    onnx_set_ints(node, "kernel_shape", "2");
+    onnx_model_expect(
+        model, "float32[1,1,4] 1 2 9 3; int32[1,1,4] 1 1 0 1 -> float32[1,1,3] 2 2 -3.40282e+38");
+}
+
+static void test_onnx_composition_checks_what_a_run_must_have(void **state) {
+    (void)state;
+    OnnxModel *model = onnx_model_make(20);
+    onnx_model_import_domain(model, "com.microsoft", 1);
+    onnx_add_input(model->graph, "x", "float32[1,1,2]");
+    onnx_add_input(model->graph, "p", "int64[2]");
+    onnx_add_output(model->graph, "y", "float32");
+    OnnxNodeProto *node = onnx_add_node(model->graph, "ConvTransposeWithDynamicPads", "x,x,p", "y");
+    onnx_node_set_domain(node, "com.microsoft");
+    onnx_model_expect_failure(
+        model, "float32[1,1,2] 1 2; int64[2] -1 0", "ConvTransposeWithDynamicPads: negative Pads");
+}
+
 int test_onnx_composition(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_composition_has_one_row_for_a_name),
@@ -71,6 +99,8 @@ int test_onnx_composition(void) {
         cmocka_unit_test(test_onnx_composition_takes_absent_inputs),
         cmocka_unit_test(test_onnx_composition_refuses_what_its_text_says),
         cmocka_unit_test(test_onnx_composition_refuses_outputs_that_it_does_not_make),
+        cmocka_unit_test(test_onnx_composition_repeats_a_body),
+        cmocka_unit_test(test_onnx_composition_checks_what_a_run_must_have),
     };
     return cmocka_run_group_tests_name("onnx_composition", tests, NULL, NULL);
 }

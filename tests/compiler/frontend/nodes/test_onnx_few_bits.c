@@ -23,10 +23,21 @@ static void test_onnx_few_bits_are_shared_by_a_power_of_two(void **state) {
     }
 }
 
+static void test_onnx_few_bits_are_unpacked_from_constants_alone(void **state) {
+    (void)state;
+    IrVariable *unused = NULL;
+    Error *error = few_bits_unpack(NULL, NULL, 4, 0, true, &unused);
+    assert_non_null(error);
+    assert_int_equal(error_code(error), ERROR_UNSUPPORTED);
+    assert_null(unused);
+    error_free(error);
+}
+
 int test_onnx_few_bits(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_few_bits_takes_the_smallest_type),
         cmocka_unit_test(test_onnx_few_bits_are_shared_by_a_power_of_two),
+        cmocka_unit_test(test_onnx_few_bits_are_unpacked_from_constants_alone),
     };
     return cmocka_run_group_tests_name("onnx_few_bits", tests, NULL, NULL);
 }
