@@ -1,6 +1,7 @@
 /* Resize: nearest moves elements of any type; linear and cubic resize one axis after the other,
- * shrinking ones first, so that no intermediate result is larger than both input and output.
- * float32 and half types are computed in float32, float64 and integers in float64. */
+ * shrinking ones first and growing ones from the innermost on, so that no intermediate result is
+ * larger than both input and output. float32 and half types are computed in float32, float64 and
+ * integers in float64. */
 #include <math.h>
 #include <string.h>
 
@@ -53,17 +54,23 @@ typedef struct State {
         const double *weights, double *y);
 } State;
 
+/* Two elements at a time: the sums are read and written half as often. */
 #define COMBINE_BODY(T)                                                                            \
     x += span->first * inner;                                                                      \
     for (int64_t begin = 0, end; begin < inner; begin = end) {                                     \
         const T *from = x;                                                                         \
+        const T first = (T)weights[0], second = span->count > 1 ? (T)weights[1] : 0;               \
         KernelStopMeter meter = {0};                                                               \
         end = kernel_stop_piece(begin, inner);                                                     \
-        for (int64_t i = begin; i < end; i++) y[i] = from[i] * (T)weights[0];                      \
-        for (int64_t k = 1; k < span->count; k++) {                                                \
+        if (span->count > 1)                                                                       \
+            for (int64_t i = begin; i < end; i++)                                                  \
+                y[i] = from[i] * first + from[inner + i] * second;                                 \
+        else                                                                                       \
+            for (int64_t i = begin; i < end; i++) y[i] = from[i] * first;                          \
+        for (int64_t k = 2; k < span->count; k++) {                                                \
             const T weight = (T)weights[k];                                                        \
             if (kernel_stop_ends_after(&meter, (uint64_t)(end - begin) + 4)) return;               \
-            from += inner;                                                                         \
+            from = x + k * inner;                                                                  \
             for (int64_t i = begin; i < end; i++) y[i] += from[i] * weight;                        \
         }                                                                                          \
         if (end < inner && kernel_stop_ends()) return;                                             \
@@ -77,6 +84,23 @@ CPU_INLINE void combine_f32_body(const float *restrict x, int64_t inner, const C
 CPU_VARIANTS(combine_f64,
     (const double *x, int64_t inner, const CpuResizeSpan *span, const double *weights, double *y),
     (x, inner, span, weights, y));
+
+/* The outputs [begin, end) of a row whose elements are adjacent (an inner size of 1), in the same
+ * order of sums. An output outside the region of interest is left as it is. */
+static void combine_row(
+    const float *restrict x, const Table *table, int64_t begin, int64_t end, float *restrict y) {
+    const double *weights = table->weights + begin * table->taps;
+    KernelStopMeter meter = {0};
+    for (int64_t i = begin; i < end; i++, weights += table->taps) {
+        const CpuResizeSpan *span = &table->spans[i];
+        const float *from = x + span->first;
+        if (kernel_stop_ends_after(&meter, (uint64_t)span->count + 1)) return;
+        if (span->count == 0) continue;
+        float sum = from[0] * (float)weights[0];
+        for (int64_t k = 1; k < span->count; k++) sum += from[k] * (float)weights[k];
+        y[i] = sum;
+    }
+}
 
 /* Adds the bytes of one axis: spans, then weights. */
 static Error *add_table_bytes(int64_t taps, int64_t output, size_t *inout_bytes) {
@@ -137,12 +161,29 @@ static void fill(const State *state, void *to, int64_t at, int64_t count) {
     }
 }
 
+/* Computes the units of rows of adjacent elements. */
+static void run_adjacent(const PassRun *run, int64_t begin, int64_t end) {
+    const Pass *pass = run->pass;
+    for (int64_t unit = begin; unit < end;) {
+        const int64_t outer = unit / pass->output, at = unit % pass->output;
+        const int64_t left = pass->output - at, count = end - unit < left ? end - unit : left;
+        float *to = (float *)run->to + outer * pass->output;
+        combine_row((const float *)run->from + outer * pass->input, run->table, at, at + count, to);
+        if (kernel_stop_ends()) return;
+        unit += count;
+    }
+}
+
 /* A unit is one output index along the axis, at one outer index. */
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const PassRun *run = context;
     const State *state = run->state;
     const Pass *pass = run->pass;
+    if (pass->inner == 1 && !state->wide && !state->extrapolates) {
+        run_adjacent(run, (int64_t)begin, (int64_t)end);
+        return NULL;
+    }
     int64_t outer = (int64_t)begin / pass->output, at = (int64_t)begin % pass->output;
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         const CpuResizeSpan *span = &run->table->spans[at];
@@ -216,19 +257,25 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         call->outputs[0]);
 }
 
-/* The axes that change; axes that shrink the most come first. */
+/* True if axis `a` is resized before axis `b`, which lies behind it: the one that shrinks more
+ * comes first. Of two that grow, the inner one: there are fewest rows then, and the pass along the
+ * outer one has long rows. */
+static bool comes_before(const ResizeAxis *a, const ResizeAxis *b) {
+    const double growth_a = (double)a->output / (double)a->input;
+    const double growth_b = (double)b->output / (double)b->input;
+    if (growth_a >= 1 && growth_b >= 1) return false;
+    return growth_a <= growth_b;
+}
+
+/* The axes that change, in the order of their passes. */
 static uint32_t order_axes(const ResizeArguments *resize, uint32_t out[SHAPE_RANK_MAX]) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < resize->rank; i++) {
         const ResizeAxis *axis = &resize->axes[i];
         if (cpu_resize_filter_taps(resize, axis) == 0) continue;
-        const double growth = (double)axis->output / (double)axis->input;
         uint32_t at = count++;
-        for (; at > 0; at--) {
-            const ResizeAxis *before = &resize->axes[out[at - 1]];
-            if ((double)before->output / (double)before->input <= growth) break;
+        for (; at > 0 && !comes_before(&resize->axes[out[at - 1]], axis); at--)
             out[at] = out[at - 1];
-        }
         out[at] = i;
     }
     return count;

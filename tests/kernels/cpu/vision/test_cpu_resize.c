@@ -54,6 +54,49 @@ static void test_what_lies_outside_the_region_has_its_value_exactly(void **state
     everywhere_release(&call);
 }
 
+/* Two axes and channels behind them, each growing or shrinking, against the definition. */
+static void test_axes_in_any_order_agree_with_the_definition(void **state) {
+    static const int64_t sizes[][2] = {{13, 21}, {13, 3}, {3, 21}, {2, 3}, {5, 21}, {9, 7}};
+    (void)state;
+    for (size_t s = 0; s < 12; s++) {
+        const int64_t channels = s % 2 ? 3 : 1, *to = sizes[s / 2], from[2] = {5, 7};
+        const Shape shape = {4, {2, from[0], from[1], channels}};
+        const double target[4] = {2, (double)to[0], (double)to[1], (double)channels};
+        DeviceCall call = {
+            .operator_name = "Resize", .attributes = "{mode=\"linear\"}", .input_count = 4};
+        Tensor *out = NULL;
+        call.inputs[0] = device_tensor_random(DTYPE_FLOAT32, &shape, -1, 1, (uint32_t)s);
+        call.inputs[3] = device_tensor(DTYPE_INT64, target, 1, 4);
+        everywhere_run(&call, &out);
+        for (int64_t i = 0; i < 2 * to[0] * to[1] * channels; i++) {
+            int64_t at[2] = {i / channels / to[1] % to[0], i / channels % to[1]}, low[2], high[2];
+            double rest[2];
+            for (int d = 0; d < 2; d++) {
+                const double last = (double)(from[d] - 1);
+                double x = ((double)at[d] + 0.5) * (double)from[d] / (double)to[d] - 0.5;
+                x = x < 0 ? 0 : x > last ? last : x;
+                low[d] = (int64_t)x;
+                high[d] = low[d] + 1 < from[d] ? low[d] + 1 : low[d];
+                rest[d] = x - (double)low[d];
+            }
+            const int64_t image = i / channels / to[1] / to[0] * from[0], c = i % channels;
+            double rows[2];
+            for (int r = 0; r < 2; r++) {
+                const int64_t row = (image + (r ? high[0] : low[0])) * from[1];
+                const double a =
+                    device_tensor_get(call.inputs[0], (row + low[1]) * channels + c);
+                const double b =
+                    device_tensor_get(call.inputs[0], (row + high[1]) * channels + c);
+                rows[r] = a + (b - a) * rest[1];
+            }
+            const double expected = rows[0] + (rows[1] - rows[0]) * rest[0];
+            assert_true(fabs(device_tensor_get(out, i) - expected) < 1e-6);
+        }
+        tensor_release(out);
+        everywhere_release(&call);
+    }
+}
+
 /* An infinite element beside those that count would otherwise become a NaN. */
 static void test_elements_without_weight_are_not_read(void **state) {
     const double x[3] = {1, 2, (double)INFINITY}, sizes[1] = {5};
@@ -118,6 +161,7 @@ static void test_tables_beyond_memory_are_refused(void **state) {
 int test_cpu_resize(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_mode_gives_known_numbers),
+        cmocka_unit_test(test_axes_in_any_order_agree_with_the_definition),
         cmocka_unit_test(test_integers_round_half_to_even),
         cmocka_unit_test(test_what_lies_outside_the_region_has_its_value_exactly),
         cmocka_unit_test(test_elements_without_weight_are_not_read),
