@@ -14,7 +14,8 @@
 
 enum { IMAGE_RANK = 4 };
 
-static const int64_t to_last[IMAGE_RANK] = {0, 2, 3, 1}, to_first[IMAGE_RANK] = {0, 3, 1, 2};
+static const int64_t to_first[IMAGE_RANK] = {0, 3, 1, 2};
+const int64_t channels_last_order[IMAGE_RANK] = {0, 2, 3, 1};
 
 bool channels_last_is_image(const IrVariable *variable) {
     const IrType *type = &variable->type;
@@ -24,7 +25,7 @@ bool channels_last_is_image(const IrVariable *variable) {
 
 IrType channels_last_type(const IrType *first) {
     IrType last = *first;
-    for (uint32_t i = 0; i < IMAGE_RANK; i++) last.dims[i] = first->dims[to_last[i]];
+    for (uint32_t i = 0; i < IMAGE_RANK; i++) last.dims[i] = first->dims[channels_last_order[i]];
     return last;
 }
 
@@ -34,6 +35,10 @@ IrVariable *channels_last_find(const ChannelsLast *pass, const IrVariable *varia
 
 bool channels_last_expects(const ChannelsLast *pass, const IrVariable *variable) {
     return variable && variable->id < pass->capacity && pass->forms[variable->id].expected;
+}
+
+bool channels_last_wants(const ChannelsLast *pass, const IrVariable *variable) {
+    return variable && variable->id < pass->capacity && pass->forms[variable->id].wanted;
 }
 
 /* The first place at which a variable is visible to all its users. */
@@ -78,7 +83,7 @@ Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **
         else if (ir_permutes(variable->binding, to_first, IMAGE_RANK))
             forms->last = variable->binding->operands[0];
         else
-            TRY(transpose(variable, to_last, &type, &forms->last));
+            TRY(transpose(variable, channels_last_order, &type, &forms->last));
     }
     *out = forms->last;
     return NULL;
@@ -101,26 +106,36 @@ static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
     return NULL;
 }
 
-/* Replaces a transpose of the image to this form by the image in this form. */
-static bool read_last(const ChannelsLast *pass, IrBinding *binding) {
-    if (!ir_permutes(binding, to_last, IMAGE_RANK) ||
-        !channels_last_expects(pass, binding->operands[0]))
-        return false;
-    binding->results[0]->replacement = channels_last_find(pass, binding->operands[0]);
-    return true;
+/* Replaces an operator that reads an image and makes no image by one that reads this form: a
+ * transpose to this form, rows of pixels, a mean of pixels. */
+static Error *read_last(ChannelsLast *pass, IrBinding *binding, bool *out_read) {
+    if (ir_permutes(binding, channels_last_order, IMAGE_RANK) &&
+        channels_last_expects(pass, binding->operands[0])) {
+        binding->results[0]->replacement = channels_last_find(pass, binding->operands[0]);
+        *out_read = true;
+        return NULL;
+    }
+    TRY(channels_last_read_mean(pass, binding, out_read));
+    return *out_read ? NULL : channels_last_read_tokens(pass, binding, out_read);
 }
 
 static Error *visit(ChannelsLast *pass, IrBinding *binding) {
     if (binding->result_count == 1 && channels_last_expects(pass, binding->results[0]))
         return error_wrap(channels_last_convert(pass, binding), "node %s",
             binding->name ? binding->name : "without a name");
-    if (read_last(pass, binding)) return NULL;
+    bool reads_last;
+    TRY(read_last(pass, binding, &reads_last));
+    if (reads_last) return NULL;
     for (uint32_t i = 0; i < binding->operand_count; i++)
         if (binding->operands[i]) TRY(read_first(pass, binding->operands[i]));
     return NULL;
 }
 
 static void decide(ChannelsLast *pass, const IrBlock *body) {
+    for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding))
+        for (uint32_t i = 0; channels_last_may_take(binding) && i < binding->operand_count; i++)
+            if (binding->operands[i] && !binding->operands[i]->constant)
+                pass->forms[binding->operands[i]->id].wanted = true;
     for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding))
         if (binding->kind == IR_OPERATOR && binding->result_count == 1 &&
             channels_last_is_image(binding->results[0]))

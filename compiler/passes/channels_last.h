@@ -7,6 +7,7 @@
 
 typedef struct ImageForms {
     bool expected;    /* the image will be made as [N, H, W, C] */
+    bool wanted;      /* an operator that can read [N, H, W, C] reads it */
     IrVariable *last; /* the [N, H, W, C] form, once it exists */
 } ImageForms;
 
@@ -16,12 +17,16 @@ typedef struct ChannelsLast {
     uint32_t capacity;
 } ChannelsLast;
 
+/* The order of a Transpose of [N, C, H, W] to [N, H, W, C]. */
+extern const int64_t channels_last_order[4];
 /* Returns whether a variable is a computed tensor of float32 and rank 4. */
 bool channels_last_is_image(const IrVariable *variable);
 /* Converts the type [N, C, H, W] to [N, H, W, C]. */
 IrType channels_last_type(const IrType *first);
 /* Returns whether the image will be made as [N, H, W, C]. */
 bool channels_last_expects(const ChannelsLast *pass, const IrVariable *variable);
+/* Returns whether an operator that can read the image as [N, H, W, C] reads it. */
+bool channels_last_wants(const ChannelsLast *pass, const IrVariable *variable);
 /* Returns an image as [N, H, W, C]; NULL before that form exists. */
 IrVariable *channels_last_find(const ChannelsLast *pass, const IrVariable *variable);
 /* Returns an image as [N, H, W, C], transposed at its maker if necessary; a copy of a constant. */
@@ -33,6 +38,19 @@ void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last)
  */
 bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding);
 MUST_CHECK Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding);
+/* Returns whether the operator can work on [N, H, W, C], depending on its operands. */
+bool channels_last_may_take(const IrBinding *binding);
+/* channels_last_resize.c: the same two questions for Resize and for a ReduceMean that keeps its
+ * dimensions. A ReduceMean that does not is replaced by one that reads [N, H, W, C]. */
+bool channels_last_takes_resize(const ChannelsLast *pass, const IrBinding *resize);
+MUST_CHECK Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize);
+bool channels_last_takes_mean(const ChannelsLast *pass, const IrBinding *mean);
+MUST_CHECK Error *channels_last_read_mean(ChannelsLast *pass, IrBinding *binding, bool *out_read);
+/* channels_last_tokens.c: whether the binding makes an image of [N, H, W, C] or of rows [N, H × W,
+ * C], and its conversion. A Transpose that makes such rows of an image is replaced by a Reshape. */
+bool channels_last_takes_tokens(const IrBinding *binding);
+MUST_CHECK Error *channels_last_convert_tokens(ChannelsLast *pass, IrBinding *binding);
+MUST_CHECK Error *channels_last_read_tokens(ChannelsLast *pass, IrBinding *binding, bool *out_read);
 /* channels_last_shuffle.c: whether the binding is the last of three operators that shuffle the
  * channels of an image, and their conversion. */
 bool channels_last_takes_shuffle(const ChannelsLast *pass, const IrBinding *binding);

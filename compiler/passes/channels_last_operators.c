@@ -77,13 +77,25 @@ static bool takes_concat(const ChannelsLast *pass, const IrBinding *concat) {
     return concat->operand_count > 0;
 }
 
+bool channels_last_may_take(const IrBinding *binding) {
+    if (binding->kind != IR_OPERATOR) return false;
+    const OperatorId id = binding->operator_info->id;
+    return is_conv(binding) || is_pool(binding) || id == OPERATOR_LRN || id == OPERATOR_CONCAT ||
+           id == OPERATOR_RESIZE || id == OPERATOR_REDUCE_MEAN || id == OPERATOR_RESHAPE ||
+           id == OPERATOR_TRANSPOSE || pointwise_program_takes(id);
+}
+
 bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     const OperatorId id = binding->operator_info->id;
     if (is_conv(binding)) return takes_conv(pass, binding);
     if (is_pool(binding) || id == OPERATOR_LRN)
         return channels_last_expects(pass, operand_at(binding, 0));
     if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
-    if (id == OPERATOR_RESHAPE) return channels_last_takes_shuffle(pass, binding);
+    if (id == OPERATOR_RESIZE) return channels_last_takes_resize(pass, binding);
+    if (id == OPERATOR_REDUCE_MEAN) return channels_last_takes_mean(pass, binding);
+    if (id == OPERATOR_RESHAPE && channels_last_takes_shuffle(pass, binding)) return true;
+    if (id == OPERATOR_RESHAPE || id == OPERATOR_TRANSPOSE)
+        return channels_last_takes_tokens(binding);
     return pointwise_program_takes(id) && takes_pointwise(pass, binding);
 }
 
@@ -167,14 +179,14 @@ static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
     return emit(pass, conv, "FusedConv", attributes, OPERANDS_MAX, inputs);
 }
 
-static Error *convert_one(ChannelsLast *pass, IrBinding *binding, OperatorId to) {
+/* pool: the name of the operator, where it becomes a pool. */
+static Error *convert_one(ChannelsLast *pass, IrBinding *binding, OperatorId to, const char *pool) {
     IrVariable *image;
     OWN(Attributes, attributes) = NULL;
     TRY(channels_last_get(pass, operand_at(binding, 0), &image));
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(binding->attributes, operator_get(to), attributes));
-    if (to == OPERATOR_FUSED_POOL)
-        TRY(attributes_set_text(attributes, "operator", binding->operator_info->name));
+    if (pool) TRY(attributes_set_text(attributes, "operator", pool));
     return emit(pass, binding, operator_get(to)->name, attributes, 1, &image);
 }
 
@@ -198,12 +210,22 @@ static Error *convert_operands(ChannelsLast *pass, IrBinding *binding) {
         pass, binding, binding->operator_info->name, attributes, binding->operand_count, inputs);
 }
 
-Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding) {
-    if (is_conv(binding)) return convert_conv(pass, binding);
-    if (is_pool(binding)) return convert_one(pass, binding, OPERATOR_FUSED_POOL);
-    if (binding->operator_info->id == OPERATOR_LRN)
-        return convert_one(pass, binding, OPERATOR_FUSED_LRN);
-    if (binding->operator_info->id == OPERATOR_RESHAPE)
+static Error *convert_reshape(ChannelsLast *pass, IrBinding *binding) {
+    if (channels_last_takes_shuffle(pass, binding))
         return channels_last_convert_shuffle(pass, binding);
+    return channels_last_convert_tokens(pass, binding);
+}
+
+Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding) {
+    const OperatorId id = binding->operator_info->id;
+    if (is_conv(binding)) return convert_conv(pass, binding);
+    if (is_pool(binding))
+        return convert_one(pass, binding, OPERATOR_FUSED_POOL, binding->operator_info->name);
+    if (id == OPERATOR_REDUCE_MEAN)
+        return convert_one(pass, binding, OPERATOR_FUSED_POOL, "GlobalAveragePool");
+    if (id == OPERATOR_LRN) return convert_one(pass, binding, OPERATOR_FUSED_LRN, NULL);
+    if (id == OPERATOR_RESIZE) return channels_last_convert_resize(pass, binding);
+    if (id == OPERATOR_TRANSPOSE) return channels_last_convert_tokens(pass, binding);
+    if (id == OPERATOR_RESHAPE) return convert_reshape(pass, binding);
     return convert_operands(pass, binding);
 }

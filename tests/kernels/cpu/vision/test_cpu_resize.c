@@ -83,10 +83,8 @@ static void test_axes_in_any_order_agree_with_the_definition(void **state) {
             double rows[2];
             for (int r = 0; r < 2; r++) {
                 const int64_t row = (image + (r ? high[0] : low[0])) * from[1];
-                const double a =
-                    device_tensor_get(call.inputs[0], (row + low[1]) * channels + c);
-                const double b =
-                    device_tensor_get(call.inputs[0], (row + high[1]) * channels + c);
+                const double a = device_tensor_get(call.inputs[0], (row + low[1]) * channels + c);
+                const double b = device_tensor_get(call.inputs[0], (row + high[1]) * channels + c);
                 rows[r] = a + (b - a) * rest[1];
             }
             const double expected = rows[0] + (rows[1] - rows[0]) * rest[0];
