@@ -1,10 +1,11 @@
-"""What comparisons with onnxruntime share: both sides' measurements, each in a process of its own, in turns."""
+"""What comparisons with onnxruntime and OpenVINO share: all sides' measurements, each in a process of its own, in turns."""
 import json
 import math
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -53,23 +54,41 @@ def write_results(path, results):
             json.dump(results, file, indent=1)
 
 
-def measure_onnxruntime(model, source, threads, seconds):
-    """Runs in a child: prints {"min", "p50", "repeat"}."""
-    session, feed = open_session(model, threads), read_feed(source)
-    times = []
+def open_onnxruntime(model, threads):
+    session = open_session(model, threads)
+    return lambda feed: session.run(None, feed)
+
+
+def open_openvino(model, threads):
+    """Its processor's plugin, in float32, with one stream."""
+    import openvino
+
+    hints = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+    return openvino.Core().compile_model(model, "CPU", hints).create_infer_request().infer
+
+
+PEERS = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}
+
+
+def measure_peer(peer, model, source, threads, seconds):
+    """Runs in a child: prints {"opened", "min", "p50", "repeat"}; opened: seconds until the model can be run."""
+    begin = time.perf_counter()
+    run = PEERS[peer](model, threads)
+    opened = time.perf_counter() - begin
+    feed, times = read_feed(source), []
     for _ in range(2):
-        session.run(None, feed)
+        run(feed)
     begin = time.perf_counter()
     while len(times) < LEAST_REPEAT or (time.perf_counter() - begin < seconds and len(times) < MOST_REPEAT):
         start = time.perf_counter()
-        session.run(None, feed)
+        run(feed)
         times.append(time.perf_counter() - start)
-    print(json.dumps({"min": min(times), "p50": statistics.median(times), "repeat": len(times)}))
+    print(json.dumps({"opened": opened, "min": min(times), "p50": statistics.median(times), "repeat": len(times)}))
 
 
-def run_onnxruntime(model, source, threads, seconds):
-    """measure_onnxruntime() in a process of its own."""
-    return call(sys.executable, os.path.abspath(__file__), "--child", model, source, str(threads), str(seconds))
+def run_peer(peer, model, source, threads, seconds):
+    """measure_peer() in a process of its own."""
+    return call(sys.executable, os.path.abspath(__file__), "--child", peer, model, source, str(threads), str(seconds))
 
 
 class Pair:
@@ -83,16 +102,39 @@ class Pair:
         return call(self.options.layover, "--home", self.home, "--json", "bench", self.name, "--input", self.source,
                     "--threads", str(threads), "--repeat", str(repeat))
 
-    def compare(self, threads):
-        """{"layover": (min, median), "onnxruntime": (min, median)} in seconds."""
-        rounds = {"layover": [], "onnxruntime": []}
+    def register(self, folder):
+        """Seconds of a registration in a new home in the folder, with the start of the process."""
+        with tempfile.TemporaryDirectory(dir=folder) as home:
+            begin = time.perf_counter()
+            call(self.options.layover, "--home", home, "--json", "register", self.name, self.model)
+            return time.perf_counter() - begin
+
+    def opens(self, peer):
+        """Whether the peer runs the model at all; it says why not, on stderr."""
+        try:
+            return bool(run_peer(peer, self.model, self.source, 1, 0))
+        except SystemExit as error:
+            print(f"{self.name}: not by {peer}: {str(error).strip()[-200:]}", file=sys.stderr)
+            return False
+
+    def compare(self, threads, peers=("onnxruntime",)):
+        """{side: (min, median)} in seconds, of layover and the peers."""
+        rounds = {"layover": [], **{peer: [] for peer in peers}}
         for _ in range(self.options.rounds):
-            theirs = run_onnxruntime(self.model, self.source, threads, self.options.seconds)
-            rounds["onnxruntime"].append(theirs)
-            rounds["layover"].append(self.layover(threads, theirs["repeat"]))
+            for peer in peers:
+                rounds[peer].append(run_peer(peer, self.model, self.source, threads, self.options.seconds))
+            rounds["layover"].append(self.layover(threads, rounds[peers[0]][-1]["repeat"]))
         return {side: (min(one["min"] for one in found), statistics.median(one["p50"] for one in found))
                 for side, found in rounds.items()}
 
+    def compare_opening(self, folder):
+        """{"registered": seconds, "opened": seconds}: the least that registrations and onnxruntime's sessions took."""
+        registered, opened = [], []
+        for _ in range(self.options.rounds):
+            opened.append(run_peer("onnxruntime", self.model, self.source, 1, 0)["opened"])
+            registered.append(self.register(folder))
+        return {"registered": min(registered), "opened": min(opened)}
+
 
 if __name__ == "__main__" and sys.argv[1:2] == ["--child"]:
-    measure_onnxruntime(sys.argv[2], sys.argv[3], int(sys.argv[4]), float(sys.argv[5]))
+    measure_peer(*sys.argv[2:5], int(sys.argv[5]), float(sys.argv[6]))

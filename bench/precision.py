@@ -14,7 +14,7 @@ import tempfile
 
 import numpy as np
 
-from comparison import call, open_session, read_feed, run_onnxruntime, write_results
+from comparison import call, open_session, read_feed, run_peer, write_results
 from yardsticks import add_options, make_models, model_files
 
 MODELS = ("mlp", "minilm", "bert_base", "gpt2_gen")
@@ -59,7 +59,7 @@ class Model:
         if side in OURS:
             return call(*self.layover("bench", f"{self.name}-{side}", "--input", self.source, "--threads",
                                       str(threads), "--repeat", str(self.repeat)))["min"]
-        found = run_onnxruntime(self.files[side], self.source, threads, self.options.seconds)
+        found = run_peer("onnxruntime", self.files[side], self.source, threads, self.options.seconds)
         self.repeat = found["repeat"]
         return found["min"]
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Latency of Layover against onnxruntime on models that other people's tools wrote, by kind, at 1 and 2 threads.
+"""Latency of Layover against onnxruntime and OpenVINO on models that other people's tools wrote, by kind, at 1 and 2 threads.
 
 Models are made once, with the packages in tests/zoo/requirements.txt, into a folder outside the tree. Each is run once for its
 answers, then the two alternate as in latency.py. A model that Layover refuses or answers otherwise has a row that says so.
+--openvino measures plain models with OpenVINO, too; --opening compares registration with the creation of a session instead.
 """
 import argparse
 import os
@@ -65,16 +66,49 @@ def measure(options, recipe, results):
             wrong = differs(pair, folder, TOLERANCE[recipe.tolerance])
             if wrong:
                 raise ValueError(wrong)
+            if options.opening:
+                size = os.path.getsize(pair.model)
+                results.append({**row, "bytes": size, **pair.compare_opening(folder)})
+                return
+            peers = ["onnxruntime", *(["openvino"] if options.openvino and recipe.kind != "quantised" and pair.opens("openvino") else [])]
             for threads in options.threads:
-                results.append({**row, "threads": threads, **pair.compare(threads)})
+                results.append({**row, "threads": threads, **pair.compare(threads, peers)})
     except (Exception, SystemExit) as error:  # a tool's own: the next model is measured all the same
         results.append({**row, "problem": " ".join(str(error).split())[-200:]})
     finally:
         print(f"{recipe.name}: done", file=sys.stderr, flush=True)
 
 
-def ratio(row):
-    return row["layover"][0] / row["onnxruntime"][0]
+def ratio(row, peer="onnxruntime"):
+    return row["layover"][0] / row[peer][0]
+
+
+def print_problems(results):
+    for row in results:
+        if "problem" in row:
+            print(f"| {row['kind']} | {row['model']} | | not measured: {row['problem']} | | |")
+
+
+def print_opening(results):
+    print("| kind | model | MB | registered s | session created s | ratio |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    measured = [row for row in results if "problem" not in row]
+    for row in sorted(measured, key=lambda row: row["bytes"]):
+        print(f"| {row['kind']} | {row['model']} | {row['bytes'] / 1e6:.1f} | {row['registered']:.3f} | {row['opened']:.3f} "
+              f"| {row['registered'] / row['opened']:.2f} |")
+    print_problems(results)
+
+
+def print_openvino(results):
+    measured = [row for row in results if "openvino" in row]
+    if measured:
+        print("\n| kind | model | threads | layover ms | OpenVINO ms | ratio of minima |\n| --- | --- | --- | --- | --- | --- |")
+    for row in measured:
+        print(f"| {row['kind']} | {row['model']} | {row['threads']} | {row['layover'][0] * 1e3:.3f} "
+              f"| {row['openvino'][0] * 1e3:.3f} | {ratio(row, 'openvino'):.2f} |")
+    for threads in sorted({row["threads"] for row in measured}):
+        ratios = [ratio(row, "openvino") for row in measured if row["threads"] == threads]
+        print(f"| all | geometric mean of {len(ratios)} | {threads} | | | {geometric_mean(ratios):.2f} (most {max(ratios):.2f}) |")
 
 
 def print_table(results):
@@ -89,9 +123,8 @@ def print_table(results):
         for threads in sorted({row["threads"] for row in rows}):
             ratios = [ratio(row) for row in rows if row["threads"] == threads]
             print(f"| {kind} | geometric mean of {len(ratios)} | {threads} | | | {geometric_mean(ratios):.2f} (most {max(ratios):.2f}) |")
-    for row in results:
-        if "problem" in row:
-            print(f"| {row['kind']} | {row['model']} | | not measured: {row['problem']} | | |")
+    print_problems(results)
+    print_openvino(results)
 
 
 def main():
@@ -105,12 +138,14 @@ def main():
     parser.add_argument("--kind", nargs="+", choices=sorted({recipe.kind for recipe in RECIPES}))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--seconds", type=float, default=1.0, help="onnxruntime's time per round (default 1)")
+    parser.add_argument("--openvino", action="store_true", help="measures OpenVINO on what is not quantised, too")
+    parser.add_argument("--opening", action="store_true", help="measures registration and the creation of a session instead")
     options = parser.parse_args()
     results = []
     for recipe in RECIPES:
         if (not options.only or recipe.name in options.only) and (not options.kind or recipe.kind in options.kind):
             measure(options, recipe, results)
-    print_table(results)
+    (print_opening if options.opening else print_table)(results)
     write_results(options.output, results)
 
 
