@@ -5,6 +5,7 @@
 #include "compiler/frontend/base/onnx_internal.h"
 #include "compiler/frontend/base/onnx_sparse.h"
 #include "compiler/frontend/base/onnx_wire.h"
+#include "compiler/frontend/nodes/onnx_maps.h"
 #include "kernels/device/device.h"
 
 Error *onnx_import_opset(Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out) {
@@ -48,6 +49,12 @@ static Error *add_parameters(const Onnx__GraphProto *graph, IrFunction *function
         if (is_initializer(initializers, name)) continue;
         IrType type;
         IrVariable *parameter;
+        if (onnx_type_is_map(graph->input[i]->type)) {
+            TRY_WRAP(
+                onnx_map_add_parameters(function, graph->input[i], &parameter), "input %s", name);
+            TRY(onnx_scope_set(scope, name, parameter));
+            continue;
+        }
         TRY_WRAP(onnx_graph_type(function->module, graph->input[i], &type), "input %s", name);
         TRY(ir_function_add_parameter(function, name, &type, &parameter));
         TRY(onnx_scope_set(scope, name, parameter));
@@ -55,42 +62,67 @@ static Error *add_parameters(const Onnx__GraphProto *graph, IrFunction *function
     return NULL;
 }
 
-static Error *check_output_names(const Onnx__GraphProto *graph) {
-    OWN(NameMap, names) = NULL;
-    TRY(name_map_create(&names));
-    for (size_t i = 0; i < graph->n_output; i++) {
-        const char *name = graph->output[i]->name ? graph->output[i]->name : "";
-        if (name_map_find(names, name))
-            FAIL(INVALID, "two outputs of the graph are named %s; results are told by name", name);
-        TRY(name_map_set(names, name, graph->output[i]));
-    }
+/* The results of the function so far. */
+typedef struct Results {
+    IrVariable **variables;
+    const char **names;
+    IrType *types;
+    uint32_t count;
+    NameMap *taken;
+} Results;
+
+static Error *add_result(
+    Results *results, const char *name, IrVariable *variable, const IrType *type) {
+    if (name_map_find(results->taken, name))
+        FAIL(INVALID, "two outputs of the graph are named %s; results are told by name", name);
+    TRY(name_map_set(results->taken, name, variable));
+    results->names[results->count] = name;
+    results->types[results->count] = *type;
+    results->variables[results->count++] = variable;
     return NULL;
 }
 
-/* The maps that a ZipMap makes of the rows of a tensor: that tensor. */
-static bool is_list_of_maps(const Onnx__TypeProto *type) {
-    return type && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE &&
-           type->sequence_type->elem_type &&
-           type->sequence_type->elem_type->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
+/* A map is two results. */
+static Error *add_map(IrFunction *function, const Onnx__ValueInfoProto *info, const char *name,
+    IrVariable *map, Results *results) {
+    const char *keys_name, *values_name;
+    IrVariable *keys, *values;
+    IrType types[2] = {ir_type_tensor(DTYPE_NONE), ir_type_tensor(DTYPE_NONE)};
+    TRY(onnx_map_open(ir_at_end(function->body), map, &keys, &values));
+    if (onnx_type_is_map(info->type)) TRY(onnx_map_types(info->type, types));
+    TRY(onnx_map_port(function->module, name, "keys", &keys_name));
+    TRY(onnx_map_port(function->module, name, "values", &values_name));
+    TRY(add_result(results, keys_name, keys, &types[0]));
+    return add_result(results, values_name, values, &types[1]);
+}
+
+static Error *add_output(IrFunction *function, const Onnx__ValueInfoProto *info,
+    IrVariable *variable, Results *results) {
+    const char *name = info->name ? info->name : "";
+    IrType type;
+    if (onnx_type_is_map(info->type) || variable->type.kind == IR_TYPE_DATA)
+        return add_map(function, info, name, variable, results);
+    TRY(onnx_graph_type(function->module, info, &type));
+    return add_result(results, name, variable, &type);
 }
 
 static Error *set_results(
-    const Onnx__GraphProto *graph, IrFunction *function, IrVariable *const *results) {
+    const Onnx__GraphProto *graph, IrFunction *function, IrVariable *const *outputs) {
+    OWN(NameMap, taken) = NULL;
     Arena *arena = &function->module->arena;
-    void *names, *types;
-    TRY(arena_alloc(arena, graph->n_output, sizeof(char *), &names));
-    TRY(arena_alloc(arena, graph->n_output, sizeof(IrType), &types));
-    for (size_t i = 0; i < graph->n_output; i++) {
-        const char *name = graph->output[i]->name ? graph->output[i]->name : "";
-        ((const char **)names)[i] = name;
-        if (is_list_of_maps(graph->output[i]->type))
-            ((IrType *)types)[i] = ir_type_tensor(DTYPE_FLOAT32);
-        else
-            TRY_WRAP(onnx_graph_type(function->module, graph->output[i], (IrType *)types + i),
-                "output %s", name);
-    }
+    const size_t room = 2 * graph->n_output;
+    void *variables, *names, *types;
+    TRY(name_map_create(&taken));
+    TRY(arena_alloc(arena, room, sizeof(IrVariable *), &variables));
+    TRY(arena_alloc(arena, room, sizeof(char *), &names));
+    TRY(arena_alloc(arena, room, sizeof(IrType), &types));
+    Results results = {variables, names, types, 0, taken};
+    for (size_t i = 0; i < graph->n_output; i++)
+        TRY_WRAP(add_output(function, graph->output[i], outputs[i], &results), "output %s",
+            graph->output[i]->name ? graph->output[i]->name : "");
+    if (results.count > IR_OPERANDS_MAX) FAIL(UNSUPPORTED, "%u outputs", results.count);
     return ir_function_set_results(
-        function, (uint32_t)graph->n_output, results, (const char *const *)names, types);
+        function, results.count, results.variables, results.names, results.types);
 }
 
 static Error *import_main(
@@ -107,7 +139,6 @@ static Error *import_main(
     TRY(onnx_dimensions_share(import->module, graph, import->dimension_names, &import->shared));
     TRY(add_parameters(graph, function, scope, initializers));
     IrVariable **results;
-    TRY(check_output_names(graph));
     TRY(onnx_graph_body(import, scope, graph, &results));
     return set_results(graph, function, results);
 }

@@ -25,7 +25,7 @@ SAMPLE = 256  # elements of an output that are kept, at most
 
 
 def run_onnxruntime(content, inputs):
-    """{output: array}; a sequence of maps becomes two arrays, their keys and their values."""
+    """{output: array}; a sequence of maps with the same keys becomes two arrays, the keys and the values of each map."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -34,7 +34,8 @@ def run_onnxruntime(content, inputs):
     outputs = {}
     for output, value in zip(session.get_outputs(), session.run(None, inputs)):
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            outputs[f"{output.name}.keys"] = np.array([list(one) for one in value])
+            assert all(list(one) == list(value[0]) for one in value)
+            outputs[f"{output.name}.keys"] = np.array(list(value[0]))
             outputs[f"{output.name}.values"] = np.array([list(one.values()) for one in value])
         else:
             outputs[output.name] = np.asarray(value)

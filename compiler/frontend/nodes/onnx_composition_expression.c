@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/nodes/onnx_composition_internal.h"
 #include "compiler/frontend/nodes/onnx_few_bits.h"
+#include "compiler/frontend/nodes/onnx_svm.h"
 #include "compiler/frontend/nodes/onnx_trees.h"
 
 /* Reads a number. Returns false, and stays, where none comes next. */
@@ -171,6 +172,10 @@ static Error *read_call(
         return unpack(composer, arguments, count, out_results);
     for (uint32_t i = 0; i < count; i++)
         TRY(make_variable(composer, &arguments[i], like, &inputs[i]));
+    if (strcmp(name, "SvmCouple") == 0 && count == 1 && result_count == 1) {
+        *out_results = (ComposedValue){0};
+        return onnx_svm_couple(composer->node, inputs[0], &out_results->variable);
+    }
     TRY(ir_build_operator(
         onnx_at(composer->node), name, attributes, count, inputs, result_count, &results));
     for (uint32_t i = 0; i < result_count; i++)
@@ -225,16 +230,18 @@ static Error *read_count(Composer *composer, ComposedValue *out) {
     return NULL;
 }
 
-/* rank(x), dim(x, 1): numbers; absent where the import cannot know them. */
-static Error *read_measure(Composer *composer, bool is_rank, ComposedValue *out) {
+/* rank(x), text(x), dim(x, 1): numbers; absent where the import cannot know them. */
+static Error *read_measure(Composer *composer, const char *name, ComposedValue *out) {
+    const bool is_dim = strcmp(name, "dim") == 0;
     ComposedValue value, index = {.kind = COMPOSED_INT};
     if (!composer_take(composer, "(")) return composer_fail(composer, "(");
     TRY(read_value(composer, &value));
-    if (!is_rank && (!composer_take(composer, ",") || !take_number(composer, &index)))
+    if (is_dim && (!composer_take(composer, ",") || !take_number(composer, &index)))
         return composer_fail(composer, "a dimension");
     if (!composer_take(composer, ")")) return composer_fail(composer, ")");
-    const int64_t number =
-        is_rank ? composer_rank(value.variable) : composer_dim(value.variable, index.int_value);
+    const int64_t number = is_dim ? composer_dim(value.variable, index.int_value)
+                           : strcmp(name, "rank") == 0 ? composer_rank(value.variable)
+                                                       : composer_is_text(value.variable);
     *out = (ComposedValue){0};
     if (number >= 0) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = number};
     return NULL;
@@ -276,8 +283,8 @@ Error *composer_read_factor(Composer *composer, ComposedValue *out) {
         return composer_take(composer, ")") ? NULL : composer_fail(composer, ")");
     }
     if (!composer_take_name(composer, name)) return composer_fail(composer, "a value");
-    const bool is_rank = strcmp(name, "rank") == 0;
-    if (is_rank || strcmp(name, "dim") == 0) return read_measure(composer, is_rank, out);
+    if (strcmp(name, "rank") == 0 || strcmp(name, "dim") == 0 || strcmp(name, "text") == 0)
+        return read_measure(composer, name, out);
     if (*composer->at == '{' || *composer->at == '(') return read_call(composer, name, 1, out);
     if (composer_take(composer, "[")) return read_element(composer, name, out);
     return composer_look_up(composer, name, out);
@@ -348,27 +355,55 @@ static Error *read_value(Composer *composer, ComposedValue *out) {
     }
 }
 
+static ComposedValue number(int64_t value) {
+    return (ComposedValue){.kind = COMPOSED_INT, .int_value = value};
+}
+
 /* scores, count, only, positive = TreeScores() */
-static Error *read_tree_scores(Composer *composer, ComposedValue out[4]) {
+static Error *read_tree_scores(const OnnxNode *node, ComposedValue *out) {
     uint32_t count;
     bool positive;
     int64_t only;
     out[0] = (ComposedValue){0};
-    if (!composer_take(composer, "(") || !composer_take(composer, ")"))
-        return composer_fail(composer, "()");
-    TRY(onnx_tree_scores(composer->node, &out[0].variable, &count, &only, &positive));
-    out[1] = (ComposedValue){.kind = COMPOSED_INT, .int_value = count};
-    out[2] = (ComposedValue){.kind = COMPOSED_INT, .int_value = only};
-    out[3] = (ComposedValue){.kind = COMPOSED_INT, .int_value = positive};
+    TRY(onnx_tree_scores(node, &out[0].variable, &count, &only, &positive));
+    out[1] = number(count);
+    out[2] = number(only);
+    out[3] = number(positive);
     return NULL;
 }
+
+/* weights, wins, losses, vectors, positive = SvmPairs() */
+static Error *read_svm_pairs(const OnnxNode *node, ComposedValue *out) {
+    SvmPairs pairs;
+    TRY(onnx_svm_pairs(node, &pairs));
+    out[0] = (ComposedValue){.variable = pairs.weights};
+    out[1] = (ComposedValue){.variable = pairs.wins};
+    out[2] = (ComposedValue){.variable = pairs.losses};
+    out[3] = number(pairs.vectors);
+    out[4] = number(pairs.positive);
+    return NULL;
+}
+
+/* What the front end makes of a node's lists. */
+static const struct {
+    const char *name;
+    uint32_t result_count;
+    Error *(*read)(const OnnxNode *node, ComposedValue *out);
+} readers[] = {
+    {"TreeScores", 4, read_tree_scores},
+    {"SvmPairs", 5, read_svm_pairs},
+};
 
 Error *composer_read_expression(
     Composer *composer, uint32_t result_count, ComposedValue *out_results) {
     char name[COMPOSITION_NAME_SIZE];
     if (result_count == 1) return read_value(composer, out_results);
     if (!composer_take_name(composer, name)) return composer_fail(composer, "an operator");
-    if (strcmp(name, "TreeScores") == 0 && result_count == 4)
-        return read_tree_scores(composer, out_results);
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (strcmp(name, readers[i].name) == 0 && result_count == readers[i].result_count) {
+            if (!composer_take(composer, "(") || !composer_take(composer, ")"))
+                return composer_fail(composer, "()");
+            return readers[i].read(composer->node, out_results);
+        }
     return read_call(composer, name, result_count, out_results);
 }

@@ -70,3 +70,5 @@ MUST_CHECK Error *composer_read_factor(Composer *composer, ComposedValue *out);
 /* The rank of a value, or a dimension; negative: only shape inference can know it. */
 int64_t composer_rank(const IrVariable *variable);
 int64_t composer_dim(const IrVariable *variable, int64_t index);
+/* Whether elements are texts: 1 or 0; -1: only shape inference can know it. */
+int composer_is_text(const IrVariable *variable);

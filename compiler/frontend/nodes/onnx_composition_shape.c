@@ -147,3 +147,20 @@ int64_t composer_dim(const IrVariable *variable, int64_t index) {
     }
     return -1;
 }
+
+int composer_is_text(const IrVariable *variable) {
+    for (uint32_t i = 0; variable && i < STEPS_MAX; i++) {
+        const Tensor *tensor = ir_variable_tensor(variable);
+        if (tensor) return tensor->dtype == DTYPE_STRING;
+        if (variable->type.kind == IR_TYPE_TENSOR && variable->type.dtype != DTYPE_NONE)
+            return variable->type.dtype == DTYPE_STRING;
+        const IrBinding *binding = variable->binding;
+        if (!binding || binding->kind != IR_OPERATOR) return -1;
+        const OperatorId id = binding->operator_info->id;
+        if (id == OPERATOR_CAST) return attributes_dtype(binding->attributes, "to") == DTYPE_STRING;
+        if (id == OPERATOR_STRING_NORMALIZER || id == OPERATOR_STRING_CONCAT) return 1;
+        if (id == OPERATOR_ARG_MAX || id == OPERATOR_ARG_MIN || id == OPERATOR_SHAPE) return 0;
+        variable = operand_of(binding, id == OPERATOR_WHERE ? 1 : 0);
+    }
+    return -1;
+}

@@ -40,7 +40,7 @@ static double next_to(const Tensor *like, double from, double toward) {
 static void set_interval(Tables *tables, uint32_t slot, const TreeNode *node) {
     double from = -INFINITY, to = INFINITY;
     const double t = node->split;
-    bool empty = node->mode != TREE_LEAF && isnan(t);
+    bool empty = node->mode < TREE_LEAF && isnan(t);
     switch (node->mode) {
     case TREE_LEQ:
         to = t;
@@ -61,6 +61,7 @@ static void set_interval(Tables *tables, uint32_t slot, const TreeNode *node) {
         from = to = t;
         break;
     case TREE_LEAF:
+    case TREE_GO:
         break;
     }
     set_number(tables->intervals, 2 * (size_t)slot, empty ? INFINITY : from);
@@ -70,6 +71,8 @@ static void set_interval(Tables *tables, uint32_t slot, const TreeNode *node) {
 /* Errors: INVALID the node has a slot already. */
 static Error *place(Tables *tables, uint32_t index) {
     const TreeNode *node = &tables->ensemble->nodes[index];
+    if (tables->slots[index] != TREE_UNSET && tables->ensemble->spare)
+        FAIL(INVALID, "node %" PRId64 " is reached in two ways", node->id);
     if (tables->slots[index] != TREE_UNSET)
         FAIL(INVALID, "node %" PRId64 " of tree %" PRId64 " is reached in two ways", node->id,
             node->tree);
@@ -86,7 +89,7 @@ static Error *lay_out_tree(Tables *tables, uint32_t root) {
     TRY(place(tables, root));
     for (; slot < tables->count; slot++) {
         const TreeNode *node = &nodes[tables->nodes[slot]];
-        const bool swapped = node->mode == TREE_NEQ, leaf = node->mode == TREE_LEAF;
+        const bool swapped = node->mode == TREE_NEQ, leaf = node->mode >= TREE_LEAF;
         if (slot == level_end) {
             depth++;
             level_end = tables->count;
@@ -104,6 +107,17 @@ static Error *lay_out_tree(Tables *tables, uint32_t root) {
     return NULL;
 }
 
+/* Gives the nodes that only go on the places where they go. */
+static void link_detours(Tables *tables) {
+    const TreeEnsemble *ensemble = tables->ensemble;
+    int32_t *links = tensor_data(tables->links);
+    for (uint32_t slot = 0; slot < tables->count; slot++) {
+        const TreeNode *node = &ensemble->nodes[tables->nodes[slot]];
+        if (node->mode == TREE_GO) links[2 * (size_t)slot + 1] = (int32_t)tables->slots[node->yes];
+    }
+    tables->depth *= 1 + (int64_t)ensemble->detour;
+}
+
 static Error *lay_out(Tables *tables) {
     const TreeEnsemble *ensemble = tables->ensemble;
     int32_t *roots = tensor_data(tables->roots);
@@ -112,9 +126,10 @@ static Error *lay_out(Tables *tables) {
         TRY(lay_out_tree(tables, ensemble->roots[i]));
     }
     for (uint32_t i = 0; i < ensemble->node_count; i++)
-        if (tables->slots[i] == TREE_UNSET)
+        if (tables->slots[i] == TREE_UNSET && !ensemble->spare)
             FAIL(INVALID, "node %" PRId64 " of tree %" PRId64 " is in a cycle",
                 ensemble->nodes[i].id, ensemble->nodes[i].tree);
+    link_detours(tables);
     return NULL;
 }
 
@@ -125,7 +140,7 @@ static void set_weights(Tables *tables) {
     memset(starts, 0, tensor_bytes(tables->starts));
     for (uint32_t i = 0; i < ensemble->weight_count; i++)
         starts[tables->slots[ensemble->weights[i].node]]++;
-    for (uint32_t i = 0, sum = 0; i <= tables->count; i++) {
+    for (uint32_t i = 0, sum = 0; i <= ensemble->node_count; i++) {
         sum += (uint32_t)starts[i];
         starts[i] = (int32_t)sum; /* the end, which the loop below moves to the beginning */
     }

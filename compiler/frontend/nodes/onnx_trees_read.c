@@ -28,8 +28,7 @@ void tree_ensemble_deinit(TreeEnsemble *ensemble) {
 
 /* ---- lists ---- */
 
-/* The list of that name, with `count` entries; absent where it may be. */
-static Error *find_ints(
+Error *tree_find_ints(
     const OnnxNode *node, const char *name, size_t count, bool optional, const int64_t **out) {
     const Onnx__AttributeProto *list;
     TRY(onnx_attribute_ints(node, name, &list));
@@ -93,10 +92,10 @@ static Error *read_nodes(Reader *reader, const double *splits) {
     const uint32_t count = reader->ensemble->node_count;
     const int64_t *trees, *ids, *columns, *missing;
     const Onnx__AttributeProto *modes = onnx_attribute_find(node, "nodes_modes");
-    TRY(find_ints(node, "nodes_treeids", count, false, &trees));
-    TRY(find_ints(node, "nodes_nodeids", count, false, &ids));
-    TRY(find_ints(node, "nodes_featureids", count, false, &columns));
-    TRY(find_ints(node, "nodes_missing_value_tracks_true", count, true, &missing));
+    TRY(tree_find_ints(node, "nodes_treeids", count, false, &trees));
+    TRY(tree_find_ints(node, "nodes_nodeids", count, false, &ids));
+    TRY(tree_find_ints(node, "nodes_featureids", count, false, &columns));
+    TRY(tree_find_ints(node, "nodes_missing_value_tracks_true", count, true, &missing));
     if (!modes || modes->n_strings != count)
         FAIL(INVALID, "attribute nodes_modes has %zu entries, not %u", modes ? modes->n_strings : 0,
             count);
@@ -146,8 +145,8 @@ static Error *find_node(const Reader *reader, int64_t tree, int64_t id, uint32_t
 static Error *link_nodes(Reader *reader) {
     const uint32_t count = reader->ensemble->node_count;
     const int64_t *yes, *no;
-    TRY(find_ints(reader->node, "nodes_truenodeids", count, false, &yes));
-    TRY(find_ints(reader->node, "nodes_falsenodeids", count, false, &no));
+    TRY(tree_find_ints(reader->node, "nodes_truenodeids", count, false, &yes));
+    TRY(tree_find_ints(reader->node, "nodes_falsenodeids", count, false, &no));
     for (uint32_t i = 0; i < count; i++) {
         TreeNode *node = &reader->ensemble->nodes[i];
         if (node->mode == TREE_LEAF) continue;
@@ -201,10 +200,11 @@ static Error *read_weights(Reader *reader, const double *values, size_t count) {
     const bool classes = reader->classifier;
     const int64_t *trees, *ids, *targets;
     void *memory;
-    TRY(find_ints(
+    TRY(tree_find_ints(
         reader->node, classes ? "class_treeids" : "target_treeids", count, false, &trees));
-    TRY(find_ints(reader->node, classes ? "class_nodeids" : "target_nodeids", count, false, &ids));
-    TRY(find_ints(reader->node, classes ? "class_ids" : "target_ids", count, false, &targets));
+    TRY(tree_find_ints(
+        reader->node, classes ? "class_nodeids" : "target_nodeids", count, false, &ids));
+    TRY(tree_find_ints(reader->node, classes ? "class_ids" : "target_ids", count, false, &targets));
     TRY(memory_alloc(count, sizeof(TreeWeight), &memory));
     ensemble->weights = memory;
     ensemble->positive = true;
@@ -307,6 +307,8 @@ Error *tree_ensemble_read(const OnnxNode *node, TreeEnsemble *out) {
         .ensemble = out,
         .classifier = strcmp(node->proto->op_type, "TreeEnsembleClassifier") == 0};
     *out = (TreeEnsemble){0};
+    if (strcmp(node->proto->op_type, "TreeEnsemble") == 0)
+        return tree_ensemble_read_both(node, out);
     TRY(read_sizes(&reader));
     Error *error = read_all(&reader, &splits, &weights);
     memory_free(splits);
