@@ -8,8 +8,10 @@
 #include "kernels/cpu/core/cpu_vector.h"
 
 enum {
-    SCORES_MAX = 16384,    /* scores of a block: 64 KiB on the stack */
+    SCORES_MAX = 49152,    /* scores of a block: 192 KiB on the stack, in the second level cache */
+    SCORES_ALIKE = 128,    /* rows at a multiple of it share few sets of the first level cache */
     QUERIES_MAX = 48,      /* queries of a block */
+    QUERIES_STEP = 6,      /* queries that the inner kernel has in registers */
     KEYS_AT_ONCE = 2048,   /* more keys are processed in blocks */
     KEYS_OF_A_BLOCK = 512, /* whole panels */
     /* fewer queries than this are multiplied with keys in their own order, since packing the keys
@@ -160,33 +162,43 @@ static void compare(const Run *run, Block *block) {
     }
 }
 
-/* y [rows, E] = y * factors + scores [rows, keys] V */
+/* y [rows, E] = y * factors + scores [rows, keys] V. All rows are multiplied with a part of V
+ * before the next part, so that the part stays in the first level cache. */
 static void weigh(const Run *run, const Block *block, float *y) {
     const AttentionState *state = run->state;
     const float *v = run->v + offset_of(&state->batch, block->batch, state->v_batch) +
                      block->key * state->value_row;
     CpuMatmulTile tile = {
         .rows = block->rows,
-        .depth = block->keys,
-        .a = block->scores,
         .a_row = state->score_row,
         .a_column = 1,
         .b_row = state->value_row,
         .b_strip = CPU_MATMUL_STRIP,
         .out_row = state->columns,
-        .accumulate = block->key > 0,
     };
-    for (int64_t i = 0; i < block->rows && tile.accumulate; i++)
+    for (int64_t i = 0; i < block->rows && block->key > 0; i++)
         if (block->factors[i] != 1)
             state->row_code.scale(y + i * state->columns, state->columns, block->factors[i]);
     for (int64_t column = 0; column < state->columns; column += CPU_MATMUL_PANEL) {
         const int64_t left = state->columns - column;
         tile.columns = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
-        tile.b = v + column;
         tile.out = y + column;
-        if (kernel_stop_ends()) return;
-        state->code.micro(&tile);
+        for (int64_t key = 0; key < block->keys; key += state->code.depth) {
+            const int64_t keys_left = block->keys - key;
+            if (kernel_stop_ends()) return;
+            tile.depth = keys_left < state->code.depth ? keys_left : state->code.depth;
+            tile.a = block->scores + key;
+            tile.b = v + key * state->value_row + column;
+            tile.accumulate = block->key + key > 0;
+            state->code.micro(&tile);
+        }
     }
+}
+
+/* As many as the stack holds the scores of, in whole steps of the inner kernel. */
+static int64_t queries_of_a_unit(const AttentionState *state) {
+    const int64_t most = SCORES_MAX / state->score_row;
+    return most < QUERIES_MAX ? most / QUERIES_STEP * QUERIES_STEP : QUERIES_MAX;
 }
 
 static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows) {
@@ -327,8 +339,8 @@ static Error *plan_at(
     attention.keys_at_once = attention.keys > KEYS_AT_ONCE ? KEYS_OF_A_BLOCK : attention.keys;
     attention.score_row =
         (attention.keys_at_once + CPU_VECTOR_LANES - 1) / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
-    attention.queries_per_unit = SCORES_MAX / attention.score_row;
-    if (attention.queries_per_unit > QUERIES_MAX) attention.queries_per_unit = QUERIES_MAX;
+    if (attention.score_row % SCORES_ALIKE == 0) attention.score_row += CPU_VECTOR_LANES;
+    attention.queries_per_unit = queries_of_a_unit(&attention);
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(AttentionState), run, out, &state));
     *(AttentionState *)state = attention;

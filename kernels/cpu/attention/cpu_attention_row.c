@@ -57,16 +57,30 @@ CPU_INLINE CpuF32x16 add_mask(const CpuAttentionRow *row, int64_t i, CpuF32x16 x
     return x + cpu_f32x16_load(i + CPU_VECTOR_LANES <= row->count ? row->mask + i : row->mask_end);
 }
 
+/* Comparisons wait for each other in this many chains. The maximum does not depend on them. */
+enum { MOST_CHAINS = 4 };
+
+CPU_INLINE CpuF32x16 scale_and_compare(const CpuAttentionRow *row, int64_t i, CpuF32x16 most) {
+    const CpuF32x16 x = add_mask(row, i, cpu_f32x16_load(row->scores + i) * row->scale);
+    cpu_f32x16_store(row->scores + i, x);
+    return cpu_f32x16_max(x, most);
+}
+
 CPU_INLINE void weights_body(CpuAttentionRow *row) {
     const float least = -__builtin_inff();
     const int64_t left = row->count % CPU_VECTOR_LANES, whole = row->count - left;
     float *scores = row->scores;
-    CpuF32x16 most = cpu_f32x16_all(least), last = {0};
-    for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
-        const CpuF32x16 x = add_mask(row, i, cpu_f32x16_load(scores + i) * row->scale);
-        cpu_f32x16_store(scores + i, x);
-        most = cpu_f32x16_max(x, most);
+    CpuF32x16 most = cpu_f32x16_all(least), others[MOST_CHAINS - 1] = {most, most, most};
+    CpuF32x16 last = {0};
+    int64_t begin = 0;
+    for (; begin + MOST_CHAINS * CPU_VECTOR_LANES <= whole;
+         begin += MOST_CHAINS * CPU_VECTOR_LANES) {
+        most = scale_and_compare(row, begin, most);
+        CPU_UNROLL for (int c = 1; c < MOST_CHAINS; c++) others[c - 1] =
+            scale_and_compare(row, begin + c * CPU_VECTOR_LANES, others[c - 1]);
     }
+    for (; begin < whole; begin += CPU_VECTOR_LANES) most = scale_and_compare(row, begin, most);
+    CPU_UNROLL for (int c = 1; c < MOST_CHAINS; c++) most = cpu_f32x16_max(others[c - 1], most);
     if (left) { /* the last vector stays in a register */
         last = lanes_below(left, cpu_f32x16_load(scores + whole), 0) * row->scale;
         last = lanes_below(left, add_mask(row, whole, last), least);

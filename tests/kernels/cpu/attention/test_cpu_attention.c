@@ -203,11 +203,44 @@ static void test_attention_passes_over_masked_blocks(void **state) {
     free(mask);
 }
 
+/* Blocks of queries, parts of V that stay in a cache, and rows of scores apart from each other: a
+ * query has the bits that it has alone. */
+static void test_attention_gives_a_query_the_same_bits_among_any_others(void **state) {
+    (void)state;
+    enum { QUERIES = 100, KEYS = 640, DEPTH = 24, COLUMNS = 70 };
+    Device *const devices[] = {kernel_cpu_device(), kernel_portable_device()};
+    float *q = kernel_random_floats(1, QUERIES * DEPTH);
+    float *k = kernel_random_floats(2, KEYS * DEPTH), *v = kernel_random_floats(3, KEYS * COLUMNS);
+    for (size_t i = 0; i < 2; i++) {
+        KernelCall call = {.name = "FusedAttention",
+            .attributes = "{transposed_key=1}",
+            .input_count = 3,
+            .output_count = 1,
+            .inputs = {{DTYPE_FLOAT32, {3, {1, QUERIES, DEPTH}}, q},
+                {DTYPE_FLOAT32, {3, {1, DEPTH, KEYS}}, k},
+                {DTYPE_FLOAT32, {3, {1, KEYS, COLUMNS}}, v}}};
+        KernelResult all, alone;
+        kernel_call_check_bits(devices[i], &call, &all);
+        for (int64_t query = 0; query < QUERIES; query += 33) {
+            call.inputs[0] = (KernelInput){DTYPE_FLOAT32, {3, {1, 1, DEPTH}}, q + query * DEPTH};
+            kernel_call_check_bits(devices[i], &call, &alone);
+            assert_memory_equal((float *)alone.data[0], (float *)all.data[0] + query * COLUMNS,
+                COLUMNS * sizeof(float));
+            kernel_result_deinit(&alone);
+        }
+        kernel_result_deinit(&all);
+    }
+    free(q);
+    free(k);
+    free(v);
+}
+
 int test_cpu_attention(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_agrees_with_the_definition),
         cmocka_unit_test(test_attention_reads_rows_wherever_they_lie),
         cmocka_unit_test(test_attention_passes_over_masked_blocks),
+        cmocka_unit_test(test_attention_gives_a_query_the_same_bits_among_any_others),
     };
     return cmocka_run_group_tests_name("cpu_attention", tests, NULL, NULL);
 }
