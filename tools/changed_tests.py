@@ -34,7 +34,8 @@ BESIDE = (("kernels/", ("conformance",), ()), ("tools/", (), ("commands/test_usa
           ("scheduler/", (), ("service/test_daemon.py",)), ("store/", (), ("commands/test_store.py",)),
           ("compiler/", (), ("models/test_models.py", "models/test_zoo.py")),
           ("compiler/frontend/", (), ("models/test_compositions.py", "models/test_contrib_attention.py",
-                                      "models/test_contrib_others.py", "models/test_few_bits.py", "models/test_ml.py")),
+                                      "models/test_contrib_others.py", "models/test_few_bits.py", "models/test_ml.py",
+                                      "models/test_searches.py")),
           ("scheduler/migration/", (), ("nodes/test_nodes.py",)))
 # How many seconds of one processor a test takes, if more than QUICK_S. A test without a row is quick.
 QUICK_S = 5
@@ -42,7 +43,7 @@ SECONDS_OF_QUICK = 1  # of most; the longest take QUICK_S
 SECONDS = {"kernels": 9, "cuda": 15, "looks at the stop": 130, "conformance": 25, "conformance with SSE41": 25,
            "conformance with AVX2": 25, "conformance of cuda": 36, "serialize": 10, "store": 80, "control": 33, "jobs": 29,
            "migration": 60, "models/test_zoo.py": 15, "models/test_contrib_attention.py": 28,
-           "models/test_contrib_others.py": 60, "models/test_ml.py": 8,
+           "models/test_contrib_others.py": 60, "models/test_searches.py": 40, "models/test_ml.py": 8,
            "models/test_compositions.py": 6}
 BUDGET_S = 120 * (os.cpu_count() or 1)  # two minutes of each processor, which leaves one of the three for building
 

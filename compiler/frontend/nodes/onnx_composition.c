@@ -58,7 +58,7 @@ static ComposedName *find_name(Composer *composer, const char *name) {
     return NULL;
 }
 
-static Error *set_name(Composer *composer, const char *name, ComposedValue value) {
+Error *composer_set_name(Composer *composer, const char *name, ComposedValue value) {
     ComposedName *known = find_name(composer, name);
     if (!known) {
         if (composer->count == COMPOSITION_NAMES_MAX) return composer_fail(composer, "fewer names");
@@ -110,6 +110,11 @@ Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out
     const char kind = onnx_attribute_kind(composer->composition->attributes, name);
     if (!kind) FAIL(INTERNAL, "composition %s: no name %s", composer->composition->op_type, name);
     if (kind == 'I' || kind == 'F' || kind == 'S') return look_up_list(composer, name, kind, out);
+    if (kind == 'g') {
+        const Onnx__AttributeProto *graph = onnx_attribute_find(composer->node, name);
+        if (graph && graph->g) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = 1};
+        return NULL;
+    }
     if (!attributes_has(composer->attributes, name)) return NULL;
     switch (kind) {
     case 'i':
@@ -142,6 +147,8 @@ static bool is_true(const ComposedValue *value) {
         return value->float_value != 0;
     case COMPOSED_TEXT:
         return value->text[0] != '\0';
+    case COMPOSED_LIST:
+        return value->list_count != 0;
     }
     return false;
 }
@@ -276,11 +283,10 @@ static Error *assign(Composer *composer) {
     if (!composer_take(composer, "=")) return composer_fail(composer, "=");
     TRY(composer_read_expression(composer, count, values));
     for (uint32_t i = 0; i < count; i++)
-        if (strcmp(names[i], "_") != 0) TRY(set_name(composer, names[i], values[i]));
+        if (strcmp(names[i], "_") != 0) TRY(composer_set_name(composer, names[i], values[i]));
     return NULL;
 }
 
-static Error *carry_out(Composer *composer, const char *end);
 static Error *take_body(Composer *composer, bool wanted);
 
 /* for i < count: the body, once for each number from 0 on. */
@@ -299,7 +305,8 @@ static Error *repeat(Composer *composer) {
     if (count.int_value <= 0) skip_body(composer);
     for (int64_t i = 0; i < count.int_value; i++) {
         composer->at = body;
-        TRY(set_name(composer, name, (ComposedValue){.kind = COMPOSED_INT, .int_value = i}));
+        TRY(composer_set_name(
+            composer, name, (ComposedValue){.kind = COMPOSED_INT, .int_value = i}));
         TRY(take_body(composer, true));
     }
     return NULL;
@@ -311,14 +318,14 @@ static Error *take_body(Composer *composer, bool wanted) {
         skip_body(composer);
         return NULL;
     }
-    if (composer_take(composer, "{")) return carry_out(composer, "}");
+    if (composer_take(composer, "{")) return composer_carry_out(composer, "}");
     if (composer_take(composer, "for")) return repeat(composer);
+    if (composer_take(composer, "loop")) return composer_read_loop(composer);
     if (composer_take(composer, "require")) return require(composer);
     return composer_take(composer, "fail") ? refuse(composer) : assign(composer);
 }
 
-/* Carries out statements up to the sign that ends them; "": up to the end of the text. */
-static Error *carry_out(Composer *composer, const char *end) {
+Error *composer_carry_out(Composer *composer, const char *end) {
     for (;;) {
         bool holds = true;
         const bool conditional = composer_take(composer, "if");
@@ -344,7 +351,7 @@ static Error *bind_inputs(Composer *composer) {
         IrVariable *input = onnx_input(node, count);
         if (mark) *mark = '\0';
         if (!input && !mark) FAIL(INVALID, "input %s is missing", name);
-        TRY(set_name(composer, name, (ComposedValue){.variable = input}));
+        TRY(composer_set_name(composer, name, (ComposedValue){.variable = input}));
     }
     if (node->input_count > count) FAIL(INVALID, "%u inputs", node->input_count);
     return NULL;
@@ -366,8 +373,8 @@ static Error *set_outputs(Composer *composer) {
     return NULL;
 }
 
-/* Lists of floats and strings, and long ones of integers, stay in the node: they may be longer than
- * attributes are. */
+/* Graphs, lists of floats and strings, and long ones of integers stay in the node: they are none of
+ * an operator's attributes, or may be longer than those are. */
 static Error *convert_attributes(const OnnxNode *node, const char *declaration, Attributes **out) {
     const char *skipped[COMPOSITION_LISTS_MAX + 1] = {0};
     uint32_t count = 0;
@@ -375,7 +382,7 @@ static Error *convert_attributes(const OnnxNode *node, const char *declaration, 
         const char *name = node->proto->attribute[i]->name;
         const char kind = name ? onnx_attribute_kind(declaration, name) : 0;
         const bool is_long = kind == 'I' && node->proto->attribute[i]->n_ints > ATTRIBUTE_LIST_MAX;
-        if (kind != 'F' && kind != 'S' && kind != 't' && !is_long) continue;
+        if (!kind || (!strchr("FSgt", kind) && !is_long)) continue;
         if (count == COMPOSITION_LISTS_MAX) FAIL(INVALID, "more than %u lists", count);
         skipped[count++] = name;
     }
@@ -392,6 +399,6 @@ Error *composition_emit(const OnnxNode *node, const Composition *composition) {
     TRY(attributes_check(attributes, &composer.info));
     composer.attributes = attributes;
     TRY(bind_inputs(&composer));
-    TRY(carry_out(&composer, ""));
+    TRY(composer_carry_out(&composer, ""));
     return set_outputs(&composer);
 }

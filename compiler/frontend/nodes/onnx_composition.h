@@ -13,7 +13,14 @@
  *   fail "past without present"
  *   require Greater(size, 0) "size is 0"
  *
- * `fail` refuses the file; `require` makes a check of each run.
+ *   loop rounds while go: a, b {a = a + b; go = Less(a, 9)}
+ *
+ * `fail` refuses the file; `require` makes a check of each run. `loop` carries values from round to
+ * round, at most as often as the one-element tensor `rounds` says; behind it they are those of the
+ * last round, and other names are what they were before. An attribute of kind g is a graph and is
+ * called like an operator: the last result is a list of all outputs that remain, and a list stands
+ * for as many inputs as it has. An operator of a list is a list, made value by value.
+ * NoCaches(graph, 3, batch) is a list of empty caches for the graph's inputs from 3 on.
  *
  * A name stands for an input, an attribute, or what was assigned to it before. An input that the
  * node leaves out, and `_`, are absent. Operators have ONNX's names and the semantics of their

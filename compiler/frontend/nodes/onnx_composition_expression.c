@@ -41,6 +41,8 @@ static Error *make_variable(const Composer *composer, const ComposedValue *value
         const ProtobufCBinaryData text = {strlen(value->text), (uint8_t *)(uintptr_t)value->text};
         return onnx_constant_strings(composer->node, 0, 1, &text, out);
     }
+    case COMPOSED_LIST:
+        break;
     }
     return composer_fail(composer, "a tensor, a number or a text");
 }
@@ -152,24 +154,40 @@ static Error *unpack(
         arguments[2].int_value, count == 4 && arguments[3].int_value, &out->variable);
 }
 
-static Error *read_call(
-    Composer *composer, const char *name, uint32_t result_count, ComposedValue *out_results) {
-    OWN(Attributes, attributes) = NULL;
-    ComposedValue arguments[COMPOSITION_CALL_MAX];
-    IrVariable *inputs[COMPOSITION_CALL_MAX], **results;
-    const IrVariable *like = NULL;
+/* NoCaches(graph, first, batch) */
+static Error *read_caches(Composer *composer, ComposedValue *out) {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue first, batch;
+    if (!composer_take(composer, "(") || !composer_take_name(composer, name) ||
+        !composer_take(composer, ","))
+        return composer_fail(composer, "a graph");
+    TRY(composer_read_factor(composer, &first));
+    if (!composer_take(composer, ",")) return composer_fail(composer, ",");
+    TRY(composer_read_factor(composer, &batch));
+    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
+    return composer_make_caches(composer, name, first.int_value, batch.variable, out);
+}
+
+static Error *read_arguments(
+    Composer *composer, ComposedValue arguments[COMPOSITION_CALL_MAX], uint32_t *out_count) {
     uint32_t count = 0;
-    if (composer_take(composer, "{")) TRY(read_attributes(composer, &attributes));
     if (!composer_take(composer, "(")) return composer_fail(composer, "(");
     while (!composer_take(composer, ")")) {
         if (count == COMPOSITION_CALL_MAX || (count > 0 && !composer_take(composer, ",")))
             return composer_fail(composer, ")");
-        TRY(read_value(composer, &arguments[count]));
-        if (!like && arguments[count].kind == COMPOSED_VARIABLE) like = arguments[count].variable;
-        count++;
+        TRY(read_value(composer, &arguments[count++]));
     }
-    if (strcmp(name, "FewBits") == 0 && result_count == 1)
-        return unpack(composer, arguments, count, out_results);
+    *out_count = count;
+    return NULL;
+}
+
+static Error *call_operator(Composer *composer, const char *name, Attributes *attributes,
+    uint32_t count, const ComposedValue *arguments, uint32_t result_count,
+    ComposedValue *out_results) {
+    IrVariable *inputs[COMPOSITION_CALL_MAX], **results;
+    const IrVariable *like = NULL;
+    for (uint32_t i = 0; i < count && !like; i++)
+        if (arguments[i].kind == COMPOSED_VARIABLE) like = arguments[i].variable;
     for (uint32_t i = 0; i < count; i++)
         TRY(make_variable(composer, &arguments[i], like, &inputs[i]));
     if (strcmp(name, "SvmCouple") == 0 && count == 1 && result_count == 1) {
@@ -181,6 +199,41 @@ static Error *read_call(
     for (uint32_t i = 0; i < result_count; i++)
         out_results[i] = (ComposedValue){.variable = results[i]};
     return NULL;
+}
+
+/* The operator for each value of a list. */
+static Error *call_for_each(Composer *composer, const char *name, Attributes *attributes,
+    uint32_t count, ComposedValue *arguments, ComposedValue *out) {
+    const ComposedValue list = arguments[0];
+    ComposedValue result;
+    void *memory;
+    TRY(arena_alloc(
+        &composer->node->import->module->arena, list.list_count, sizeof(IrVariable *), &memory));
+    *out = (ComposedValue){.kind = COMPOSED_LIST, .list = memory, .list_count = list.list_count};
+    for (uint32_t i = 0; i < list.list_count; i++) {
+        arguments[0] = (ComposedValue){.variable = list.list[i]};
+        TRY(call_operator(composer, name, attributes, count, arguments, 1, &result));
+        out->list[i] = result.variable;
+    }
+    return NULL;
+}
+
+static Error *read_call(
+    Composer *composer, const char *name, uint32_t result_count, ComposedValue *out_results) {
+    OWN(Attributes, attributes) = NULL;
+    ComposedValue arguments[COMPOSITION_CALL_MAX];
+    uint32_t count = 0;
+    if (strcmp(name, "NoCaches") == 0 && result_count == 1)
+        return read_caches(composer, out_results);
+    if (composer_take(composer, "{")) TRY(read_attributes(composer, &attributes));
+    TRY(read_arguments(composer, arguments, &count));
+    if (onnx_attribute_kind(composer->composition->attributes, name) == 'g')
+        return composer_call_graph(composer, name, arguments, count, result_count, out_results);
+    if (strcmp(name, "FewBits") == 0 && result_count == 1)
+        return unpack(composer, arguments, count, out_results);
+    if (count && arguments[0].kind == COMPOSED_LIST && result_count == 1)
+        return call_for_each(composer, name, attributes, count, arguments, out_results);
+    return call_operator(composer, name, attributes, count, arguments, result_count, out_results);
 }
 
 /* ---- what stands between operators ---- */

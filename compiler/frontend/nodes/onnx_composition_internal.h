@@ -5,7 +5,7 @@
 #include "kernels/operator/operator.h"
 
 enum {
-    COMPOSITION_NAMES_MAX = 96,
+    COMPOSITION_NAMES_MAX = 128,
     COMPOSITION_NAME_SIZE = 48,
     COMPOSITION_CALL_MAX = 16,
     COMPOSITION_LISTS_MAX = 64,
@@ -18,6 +18,7 @@ typedef enum ComposedKind {
     COMPOSED_INT,
     COMPOSED_FLOAT,
     COMPOSED_TEXT,
+    COMPOSED_LIST, /* of variables */
 } ComposedKind;
 
 typedef struct ComposedValue {
@@ -25,7 +26,9 @@ typedef struct ComposedValue {
     IrVariable *variable; /* NULL: absent */
     int64_t int_value;
     double float_value;
-    const char *text; /* borrowed from the attributes or the module */
+    const char *text;  /* borrowed from the attributes or the module */
+    IrVariable **list; /* from the arena */
+    uint32_t list_count;
 } ComposedValue;
 
 static inline bool composed_is_number(const ComposedValue *value) {
@@ -72,3 +75,17 @@ int64_t composer_rank(const IrVariable *variable);
 int64_t composer_dim(const IrVariable *variable, int64_t index);
 /* Whether elements are texts: 1 or 0; -1: only shape inference can know it. */
 int composer_is_text(const IrVariable *variable);
+MUST_CHECK Error *composer_set_name(Composer *composer, const char *name, ComposedValue value);
+/* Carries out statements up to the sign that ends them; "": up to the end of the text. */
+MUST_CHECK Error *composer_carry_out(Composer *composer, const char *end);
+
+/* onnx_composition_loop.c: a loop, behind the word. */
+MUST_CHECK Error *composer_read_loop(Composer *composer);
+/* The outputs of a graph of the node; the last result is a list of all that remain. */
+MUST_CHECK Error *composer_call_graph(Composer *composer, const char *name,
+    const ComposedValue *arguments, uint32_t argument_count, uint32_t result_count,
+    ComposedValue *out_results);
+/* Caches without places for a graph's inputs from `first` on. Errors: UNSUPPORTED an input that is
+ * no cache. */
+MUST_CHECK Error *composer_make_caches(
+    Composer *composer, const char *name, int64_t first, IrVariable *batch, ComposedValue *out);
