@@ -155,6 +155,11 @@ static const char *activation_of(const IrBinding *binding, double *out_alpha, do
     case OPERATOR_LEAKY_RELU:
         *out_alpha = attributes_float(binding->attributes, "alpha");
         return "leaky_relu";
+    case OPERATOR_SWISH:
+        *out_alpha = attributes_float(binding->attributes, "alpha");
+        return "swish";
+    case OPERATOR_MISH:
+        return "mish";
     case OPERATOR_GELU: {
         const char *form = attributes_text(binding->attributes, "approximate");
         return form[0] == 't' ? "gelu_tanh" : "gelu_erf";

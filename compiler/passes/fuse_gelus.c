@@ -1,5 +1,6 @@
-/* Fuses a written-out Gelu: x * 0.5 * (1 + erf(x / sqrt 2)), and the form with tanh; factors in any
- * order. */
+/* Fuses activations that are written out as a product with their argument, factors in any order:
+ * Gelu as x * 0.5 * (1 + erf(x / sqrt 2)) and its form with tanh, Swish as x * sigmoid(alpha * x),
+ * Mish as x * tanh(softplus(x)), HardSwish as x * clip(x + 3, 0, 6) / 6 and x * hard_sigmoid(x). */
 #include <math.h>
 
 #include "compiler/passes/fusion.h"
@@ -113,21 +114,93 @@ static const char *gelu_form(
     return NULL;
 }
 
+static Error *replace(Fusion *fusion, IrBinding *root, const char *operator_name,
+    const char *attribute, double value, IrVariable *x) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    if (attribute) TRY(attributes_set_float(attributes, attribute, value));
+    return fusion_replace(fusion, root, operator_name, attributes, 1, &x);
+}
+
+static Error *as_gelu(
+    Fusion *fusion, IrBinding *root, IrVariable *x, const IrVariable *other, bool *out_fused) {
+    const char *form = gelu_form(fusion, root, x, other);
+    *out_fused = form != NULL;
+    if (!form) return NULL;
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_text(attributes, "approximate", form));
+    return fusion_replace(fusion, root, "Gelu", attributes, 1, &x);
+}
+
+/* The operand of the operator `id` that makes the variable for this product alone, or NULL. */
+static IrVariable *argument_of(
+    const Fusion *fusion, const IrBinding *root, const IrVariable *variable, OperatorId id) {
+    const IrBinding *maker = variable ? fusion_sole_maker(fusion, root, variable, id) : NULL;
+    return maker ? fusion_operand(maker, 0) : NULL;
+}
+
+/* The number a for "sigmoid(a * x)", otherwise 0. */
+static double swish_alpha(
+    const Fusion *fusion, const IrBinding *root, const IrVariable *x, const IrVariable *sigmoid) {
+    IrVariable *argument = argument_of(fusion, root, sigmoid, OPERATOR_SIGMOID);
+    Product product = {.scale = 1};
+    if (!argument || argument == x) return argument ? 1 : 0;
+    if (!product_add(fusion, root, argument, true, 0, &product)) return 0;
+    return product.count == 1 && product.factors[0] == x ? product.scale : 0;
+}
+
+/* True if `variable` is clip(x + 3, 0, 6), with scale 1/6, or hard_sigmoid(x) with these slopes. */
+static bool is_hard_sigmoid(const Fusion *fusion, const IrBinding *root, const IrVariable *x,
+    const IrVariable *variable, const Product *product) {
+    if (argument_of(fusion, root, variable, OPERATOR_HARD_SIGMOID) == x) {
+        const Attributes *attributes = variable->binding->attributes;
+        return has_scale(product, 1) && attributes_float(attributes, "beta") == 0.5 &&
+               (float)attributes_float(attributes, "alpha") == 1.0f / 6.0f;
+    }
+    const IrVariable *sum = argument_of(fusion, root, variable, OPERATOR_CLIP);
+    const IrBinding *add = sum ? fusion_maker(root, sum, OPERATOR_ADD) : NULL;
+    if (!add || !has_scale(product, 1.0 / 6)) return false;
+    const IrBinding *clip = variable->binding;
+    if (!fusion_scalar_is(fusion_operand(clip, 1), 0)) return false;
+    if (!fusion_scalar_is(fusion_operand(clip, 2), 6)) return false;
+    for (uint32_t i = 0; i < 2; i++)
+        if (fusion_operand(add, i) == x && fusion_scalar_is(fusion_operand(add, 1 - i), 3))
+            return true;
+    return false;
+}
+
+/* The product of x and another factor. */
+static Error *as_product(Fusion *fusion, IrBinding *root, const Product *product, IrVariable *x,
+    const IrVariable *other, bool *out_fused) {
+    *out_fused = true;
+    if (is_hard_sigmoid(fusion, root, x, other, product))
+        return replace(fusion, root, "HardSwish", NULL, 0, x);
+    IrVariable *tanh = argument_of(fusion, root, other, OPERATOR_TANH);
+    if (has_scale(product, 1) && argument_of(fusion, root, tanh, OPERATOR_SOFTPLUS) == x)
+        return replace(fusion, root, "Mish", NULL, 0, x);
+    const double alpha = has_scale(product, 1) ? swish_alpha(fusion, root, x, other) : 0;
+    if (alpha != 0) return replace(fusion, root, "Swish", "alpha", alpha, x);
+    *out_fused = false;
+    return NULL;
+}
+
 static Error *rule(Fusion *fusion, IrBinding *root) {
-    if (root->operator_info->id != OPERATOR_MUL) return NULL;
+    const OperatorId id = root->operator_info->id;
+    if (id != OPERATOR_MUL && id != OPERATOR_DIV) return NULL;
     Product product = {.scale = 1};
     if (!product_add(fusion, root, root->results[0], false, 0, &product)) return NULL;
-    if (product.count != 2 || !has_scale(&product, 0.5)) return NULL;
+    if (product.count != 2) return NULL;
     for (uint32_t i = 0; i < 2; i++) {
         IrVariable *x = product.factors[i];
+        bool fused = false;
         if (!fusion_takes(x->type.dtype) || !fusion_same_shape(&x->type, &root->results[0]->type))
             continue;
-        const char *form = gelu_form(fusion, root, x, product.factors[1 - i]);
-        if (!form) continue;
-        OWN(Attributes, attributes) = NULL;
-        TRY(attributes_create(&attributes));
-        TRY(attributes_set_text(attributes, "approximate", form));
-        return fusion_replace(fusion, root, "Gelu", attributes, 1, &x);
+        if (has_scale(&product, 0.5))
+            TRY(as_gelu(fusion, root, x, product.factors[1 - i], &fused));
+        else
+            TRY(as_product(fusion, root, &product, x, product.factors[1 - i], &fused));
+        if (fused) return NULL;
     }
     return NULL;
 }

@@ -15,13 +15,13 @@ static Error *add_clip(ExpansionBuilder *builder, uint32_t value, uint32_t *out)
     return expansion_call(builder, (ExpansionCall){OPERATOR_CLIP, NULL, 3, clip, 1}, out);
 }
 
-static Error *add_leaky_relu(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
+static Error *add_with_alpha(
+    ExpansionBuilder *builder, OperatorId id, uint32_t value, uint32_t *out) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(
         attributes, "alpha", attributes_float(builder->request->attributes, "activation_alpha")));
-    return expansion_call(
-        builder, (ExpansionCall){OPERATOR_LEAKY_RELU, TAKE(attributes), 1, &value, 1}, out);
+    return expansion_call(builder, (ExpansionCall){id, TAKE(attributes), 1, &value, 1}, out);
 }
 
 static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
@@ -35,7 +35,7 @@ static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t
     case ACTIVATION_RELU:
         return expansion_unary(builder, OPERATOR_RELU, value, out);
     case ACTIVATION_LEAKY_RELU:
-        return add_leaky_relu(builder, value, out);
+        return add_with_alpha(builder, OPERATOR_LEAKY_RELU, value, out);
     case ACTIVATION_CLIP:
         return add_clip(builder, value, out);
     case ACTIVATION_TANH:
@@ -44,6 +44,10 @@ static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t
         return expansion_unary(builder, OPERATOR_SIGMOID, value, out);
     case ACTIVATION_HARD_SWISH:
         return expansion_unary(builder, OPERATOR_HARD_SWISH, value, out);
+    case ACTIVATION_SWISH:
+        return add_with_alpha(builder, OPERATOR_SWISH, value, out);
+    case ACTIVATION_MISH:
+        return expansion_unary(builder, OPERATOR_MISH, value, out);
     case ACTIVATION_GELU_ERF:
         return expansion_unary(builder, OPERATOR_GELU, value, out);
     case ACTIVATION_GELU_TANH:

@@ -12,6 +12,8 @@ static const char *const names[ACTIVATION_COUNT] = {
     [ACTIVATION_HARD_SWISH] = "hard_swish",
     [ACTIVATION_GELU_ERF] = "gelu_erf",
     [ACTIVATION_GELU_TANH] = "gelu_tanh",
+    [ACTIVATION_SWISH] = "swish",
+    [ACTIVATION_MISH] = "mish",
 };
 
 Error *activation_of(const Attributes *attributes, Activation *out) {

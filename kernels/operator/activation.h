@@ -15,6 +15,8 @@ typedef enum Activation {
     ACTIVATION_HARD_SWISH, /* "hard_swish" */
     ACTIVATION_GELU_ERF,   /* "gelu_erf" */
     ACTIVATION_GELU_TANH,  /* "gelu_tanh" */
+    ACTIVATION_SWISH,      /* "swish": activation_alpha scales the sigmoid's argument */
+    ACTIVATION_MISH,       /* "mish" */
     ACTIVATION_COUNT
 } Activation;
 

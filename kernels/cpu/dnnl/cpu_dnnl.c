@@ -108,6 +108,10 @@ static dnnl_alg_kind_t activation_kind(Activation activation) {
         return dnnl_eltwise_gelu_erf;
     case ACTIVATION_GELU_TANH:
         return dnnl_eltwise_gelu_tanh;
+    case ACTIVATION_SWISH:
+        return dnnl_eltwise_swish;
+    case ACTIVATION_MISH:
+        return dnnl_eltwise_mish;
     case ACTIVATION_NONE:
     case ACTIVATION_COUNT:
         break;

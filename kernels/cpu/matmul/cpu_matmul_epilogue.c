@@ -184,6 +184,10 @@ static CpuLoopId loop_of(Activation activation) {
         return CPU_LOOP_GELU_ERF;
     case ACTIVATION_GELU_TANH:
         return CPU_LOOP_GELU_TANH;
+    case ACTIVATION_SWISH:
+        return CPU_LOOP_SWISH;
+    case ACTIVATION_MISH:
+        return CPU_LOOP_MISH;
     case ACTIVATION_NONE:
     case ACTIVATION_RELU:
     case ACTIVATION_COUNT:

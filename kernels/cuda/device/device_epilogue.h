@@ -26,6 +26,10 @@
             return scalar_gelu_erf_##s(x);                                                         \
         case ACTIVATION_GELU_TANH:                                                                 \
             return scalar_gelu_tanh_##s(x);                                                        \
+        case ACTIVATION_SWISH:                                                                     \
+            return scalar_swish_##s(x, (T)e->activation_alpha);                                    \
+        case ACTIVATION_MISH:                                                                      \
+            return scalar_mish_##s(x);                                                             \
         default:                                                                                   \
             return x;                                                                              \
         }                                                                                          \

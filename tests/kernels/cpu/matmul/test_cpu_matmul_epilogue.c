@@ -73,6 +73,8 @@ static void test_epilogue_activations_are_those_of_the_plain_operators(void **st
     static const char *const pairs[][2] = {{"{activation=\"tanh\"}", "Tanh"},
         {"{activation=\"sigmoid\"}", "Sigmoid"}, {"{activation=\"relu\"}", "Relu"},
         {"{activation=\"hard_swish\"}", "HardSwish"}, {"{activation=\"gelu_erf\"}", "Gelu"},
+        {"{activation=\"mish\"}", "Mish"},
+        {"{activation=\"swish\", activation_alpha=1.0}", "Swish"},
         {"{activation=\"leaky_relu\", activation_alpha=0.01}", "LeakyRelu"}};
     float *a = kernel_random_floats(1, 6 * 5), *b = kernel_random_floats(2, 5 * 50);
     KernelCall matmul = {.name = "MatMul",
