@@ -1,10 +1,12 @@
 /* Groups of elementwise operators of one shape become one FusedElementwise, so that intermediate
- * values are never in memory. Each element is computed as before, so the bits stay the same. */
+ * values are never in memory. Each element is computed as before, so the bits stay the same.
+ * Quantizations and dequantizations with one scale belong to groups as the steps that they are; so
+ * a group reads and writes bytes. A NaN is quantized to the lowest code or 0 there. */
 #include <inttypes.h>
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
-#include "compiler/passes/fusion.h"
+#include "compiler/passes/quantized.h"
 #include "kernels/planning/pointwise_program.h"
 
 enum {
@@ -15,6 +17,8 @@ enum {
 typedef struct Group {
     IrBinding *members[STEPS_MAX]; /* the root first */
     uint32_t count;
+    uint32_t places[STEPS_MAX]; /* of the members' results in the program */
+    uint32_t step_count;
     IrVariable *inputs[INPUTS_MAX];
     uint32_t input_count;
     double constants[POINTWISE_CONSTANTS_MAX];
@@ -44,15 +48,25 @@ static bool is_constant_operand(const IrBinding *step, const IrVariable *operand
     return dtype == operand->type.dtype && operand->type.rank <= rank;
 }
 
-static bool may_be_step(const IrBinding *binding, const IrType *shape) {
+/* A quantization or dequantization with one scale, which is a few steps. */
+static bool read_quantization(IrBinding *binding, Quantized *out) {
+    if (!quantized_read(binding, OPERATOR_QUANTIZE_LINEAR, out) &&
+        !quantized_read(binding, OPERATOR_DEQUANTIZE_LINEAR, out))
+        return false;
+    return out->is_one && out->dtype != DTYPE_INT32;
+}
+
+static bool may_be_step(IrBinding *binding, const IrType *shape) {
+    Quantized quantized;
     if (binding->kind != IR_OPERATOR || binding->result_count != 1) return false;
-    if (!pointwise_program_takes(binding->operator_info->id)) return false;
     if (binding->operand_count == 0 || binding->operand_count > POINTWISE_OPERANDS_MAX)
         return false;
     IrType type = binding->results[0]->type;
     if (!dtype_in(DTYPES_POINTWISE, type.dtype)) return false;
     type.dtype = shape->dtype;
     if (!fusion_same_shape(&type, shape)) return false;
+    if (read_quantization(binding, &quantized)) return !quantized.values->constant;
+    if (!pointwise_program_takes(binding->operator_info->id)) return false;
     bool variable = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const IrVariable *operand = fusion_operand(binding, i);
@@ -70,29 +84,47 @@ static uint32_t uses_in(const Group *group, const IrVariable *variable) {
     return uses;
 }
 
-/* Inputs and constants that the members need. False: too many. */
+/* False: too many. */
+static bool add_input(Group *group, IrVariable *operand) {
+    uint32_t known = 0;
+    if (member_index(group, operand) >= 0) return true;
+    while (known < group->input_count && group->inputs[known] != operand) known++;
+    if (known < group->input_count) return true;
+    if (group->input_count == INPUTS_MAX) return false;
+    group->inputs[group->input_count++] = operand;
+    return true;
+}
+
+static bool add_operand(Group *group, const IrBinding *member, IrVariable *operand) {
+    double value;
+    if (member_index(group, operand) >= 0) return true;
+    if (!is_constant_operand(member, operand) || !fusion_scalar(operand, &value))
+        return add_input(group, operand);
+    if (group->constant_count == POINTWISE_CONSTANTS_MAX) return false;
+    group->constants[group->constant_count++] = value;
+    return true;
+}
+
+/* Inputs and constants that the members need. False: too many, or too many steps. */
 static bool find_inputs(Group *group) {
+    enum { STEPS_OF_ONE = 5, CONSTANTS_OF_ONE = 4 };
+    uint32_t steps = 0;
     group->input_count = 0;
     group->constant_count = 0;
     for (uint32_t m = 0; m < group->count; m++) {
-        const IrBinding *member = group->members[m];
-        for (uint32_t i = 0; i < member->operand_count; i++) {
-            IrVariable *operand = fusion_operand(member, i);
-            if (member_index(group, operand) >= 0) continue;
-            double value;
-            if (is_constant_operand(member, operand) && fusion_scalar(operand, &value)) {
-                if (group->constant_count == POINTWISE_CONSTANTS_MAX) return false;
-                group->constants[group->constant_count++] = value;
-                continue;
-            }
-            uint32_t known = 0;
-            while (known < group->input_count && group->inputs[known] != operand) known++;
-            if (known < group->input_count) continue;
-            if (group->input_count == INPUTS_MAX) return false;
-            group->inputs[group->input_count++] = operand;
+        IrBinding *member = group->members[m];
+        Quantized quantized;
+        const bool is_quantization = read_quantization(member, &quantized);
+        steps += is_quantization ? STEPS_OF_ONE : 1;
+        if (is_quantization) {
+            if (!add_input(group, quantized.values)) return false;
+            group->constant_count += CONSTANTS_OF_ONE;
+            continue;
         }
+        for (uint32_t i = 0; i < member->operand_count; i++)
+            if (!add_operand(group, member, fusion_operand(member, i))) return false;
     }
-    return true;
+    return steps <= POINTWISE_STEPS_MAX && group->constant_count <= POINTWISE_CONSTANTS_MAX;
 }
 
 /* Adds makers of the members' operands to the group, if only the group uses their results. */
@@ -108,7 +140,10 @@ static void grow(const Fusion *fusion, Group *group) {
                 IrBinding *maker = operand ? operand->binding : NULL;
                 if (!maker || maker->block != root->block || !may_be_step(maker, shape)) continue;
                 if (member_index(group, operand) >= 0) continue;
-                if (uses_in(group, operand) != fusion_uses(fusion, operand)) continue;
+                /* a dequantization is computed again for another reader */
+                if (maker->operator_info->id != OPERATOR_DEQUANTIZE_LINEAR &&
+                    uses_in(group, operand) != fusion_uses(fusion, operand))
+                    continue;
                 group->members[group->count++] = maker;
                 if (find_inputs(group))
                     grown = true;
@@ -132,29 +167,85 @@ static void sort_members(Group *group) {
     for (uint32_t i = 0; i < sorted; i++) group->members[i] = order[sorted - 1 - i];
 }
 
+/* Begins a step of the program. */
+static void write_step(Group *group, TextBuilder *text, const char *name) {
+    text_appendf(text, "%s%s", group->step_count++ > 0 ? "; " : "", name);
+}
+
+static void write_constant(Group *group, TextBuilder *text, double value) {
+    group->constants[group->constant_count] = value;
+    text_appendf(text, " c%u", group->constant_count++);
+}
+
+static void write_value(const Group *group, TextBuilder *text, const IrVariable *operand) {
+    const int member = member_index(group, operand);
+    uint32_t input = 0;
+    if (member >= 0) {
+        text_appendf(text, " r%u", group->places[member]);
+        return;
+    }
+    while (group->inputs[input] != operand) input++;
+    text_appendf(text, " i%u", input);
+}
+
+/* Writes a step of the step before it and a constant. */
+static void write_next(Group *group, TextBuilder *text, const char *name, double value) {
+    write_step(group, text, name);
+    text_appendf(text, " r%u", group->step_count - 2);
+    write_constant(group, text, value);
+}
+
+static void write_dequantize(Group *group, TextBuilder *text, const Quantized *from) {
+    write_step(group, text, "Cast");
+    write_value(group, text, from->values);
+    text_appendf(text, " {to=%s}", dtype_name(DTYPE_FLOAT32));
+    if (from->one_zero != 0) write_next(group, text, "Sub", from->one_zero);
+    write_next(group, text, "Mul", (double)from->one_scale);
+}
+
+static void write_quantize(Group *group, TextBuilder *text, const Quantized *to) {
+    double low, high;
+    quantized_limits(to->dtype, &low, &high);
+    write_step(group, text, "Div");
+    write_value(group, text, to->values);
+    write_constant(group, text, (double)to->one_scale);
+    write_step(group, text, "Round");
+    text_appendf(text, " r%u", group->step_count - 2);
+    if (to->one_zero != 0) write_next(group, text, "Add", to->one_zero);
+    write_next(group, text, "Clip", low);
+    write_constant(group, text, high);
+    write_step(group, text, "Cast");
+    text_appendf(text, " r%u {to=%s}", group->step_count - 2, dtype_name(to->dtype));
+}
+
+static void write_member(Group *group, TextBuilder *text, const IrBinding *member) {
+    write_step(group, text, member->operator_info->name);
+    for (uint32_t i = 0; i < member->operand_count; i++) {
+        const IrVariable *operand = fusion_operand(member, i);
+        double value;
+        if (member_index(group, operand) < 0 && is_constant_operand(member, operand) &&
+            fusion_scalar(operand, &value))
+            write_constant(group, text, value);
+        else
+            write_value(group, text, operand);
+    }
+    if (!*member->operator_info->attributes) return;
+    text_append(text, " ");
+    attributes_print(member->attributes, text);
+}
+
 static Error *write_program(Group *group, TextBuilder *text) {
-    uint32_t constant = 0;
+    group->constant_count = 0;
     for (uint32_t m = 0; m < group->count; m++) {
-        const IrBinding *member = group->members[m];
-        text_appendf(text, "%s%s", m > 0 ? "; " : "", member->operator_info->name);
-        for (uint32_t i = 0; i < member->operand_count; i++) {
-            const IrVariable *operand = fusion_operand(member, i);
-            int step = member_index(group, operand);
-            double value;
-            uint32_t input = 0;
-            if (step >= 0) {
-                text_appendf(text, " r%d", step);
-            } else if (is_constant_operand(member, operand) && fusion_scalar(operand, &value)) {
-                group->constants[constant] = value;
-                text_appendf(text, " c%u", constant++);
-            } else {
-                while (group->inputs[input] != operand) input++;
-                text_appendf(text, " i%u", input);
-            }
-        }
-        if (!*member->operator_info->attributes) continue;
-        text_append(text, " ");
-        attributes_print(member->attributes, text);
+        IrBinding *member = group->members[m];
+        Quantized quantized;
+        if (!read_quantization(member, &quantized))
+            write_member(group, text, member);
+        else if (member->operator_info->id == OPERATOR_QUANTIZE_LINEAR)
+            write_quantize(group, text, &quantized);
+        else
+            write_dequantize(group, text, &quantized);
+        group->places[m] = group->step_count - 1;
     }
     return text_builder_check(text);
 }
@@ -175,13 +266,16 @@ static Error *fuse(Fusion *fusion, Group *group) {
         fusion, root, "FusedElementwise", attributes, group->input_count, group->inputs);
 }
 
-/* False for integers: small ones are shape arithmetic, which runs on the host. */
-static bool is_worth_it(const IrType *type) {
-    return type->kind == IR_TYPE_TENSOR && dtype_is_float(type->dtype);
+/* False for other integers than quantized ones: small ones are shape arithmetic, which runs on the
+ * host. */
+static bool is_worth_it(const IrBinding *binding) {
+    const IrType *type = &binding->results[0]->type;
+    if (type->kind != IR_TYPE_TENSOR) return false;
+    return dtype_is_float(type->dtype) || binding->operator_info->id == OPERATOR_QUANTIZE_LINEAR;
 }
 
 static Error *rule(Fusion *fusion, IrBinding *binding) {
-    if (!is_worth_it(&binding->results[0]->type)) return NULL;
+    if (!is_worth_it(binding)) return NULL;
     if (!may_be_step(binding, &binding->results[0]->type)) return NULL;
     void *block;
     TRY(memory_alloc(1, sizeof(Group), &block));

@@ -212,3 +212,44 @@ def test_weights_stay_bytes(home, tmp_path):
     path = write_unchecked(tmp_path / "m.onnx", graph.model(graph.quantize(y)))
     made = home.call("register", "m", path).json
     assert made["bytes_raw"] < 300_000
+
+
+FUNCTIONS = [("Relu", {}), ("LeakyRelu", {"alpha": 0.1}), ("Sigmoid", {}), ("HardSigmoid", {}), ("HardSwish", {}), ("Tanh", {}),
+             ("Gelu", {}), ("Elu", {}), ("Sqrt", {}), ("Softmax", {"axis": 1}), ("GlobalAveragePool", {}),
+             ("AveragePool", {"kernel_shape": [2, 2]}), ("ReduceMean", {}), ("LpNormalization", {})]
+
+
+@pytest.mark.parametrize("dtype,zero", [(np.uint8, 117), (np.int8, -3)])
+@pytest.mark.parametrize("operator,attributes", FUNCTIONS, ids=str)
+def test_a_function_of_one_tensor_of_bytes(home, tmp_path, operator, attributes, dtype, zero):
+    x = np.abs(f(1, 6, 7, 5)) if operator == "Sqrt" else f(1, 6, 7, 5)
+    graph = Graph(x, dtype, zero=zero)
+    check(home, tmp_path, graph, graph.quantize(graph.node(operator, [graph.pair("x")], **attributes), 0.01))
+
+
+@pytest.mark.parametrize("shape", [(1, 6, 7, 5), (6, 1, 1), (1,)], ids=str)
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Sub", "Div", "Max", "Where"])
+def test_a_function_of_two_tensors_of_bytes(home, tmp_path, operator, shape):
+    graph = Graph(f(1, 6, 7, 5))
+    graph.given["z"] = f(*shape) + np.float32(3)
+    pairs = [graph.pair("x"), graph.pair("z", 0.03, 4)]
+    if operator == "Where":
+        pairs.insert(0, graph.constant(RANDOM.integers(0, 2, (7, 5)).astype(bool)))
+    y = graph.node("Relu", [graph.node(operator, pairs)])
+    check(home, tmp_path, graph, graph.quantize(y, 0.03, 20))
+
+
+def test_a_function_in_several_pairs(home, tmp_path):
+    """x * sigmoid(x), with each result quantized."""
+    graph = Graph(f(1, 6, 7, 5))
+    x = graph.pair("x")
+    y = graph.node("Mul", [x, graph.pair(graph.node("Sigmoid", [x]), 1 / 256, 0)])
+    check(home, tmp_path, graph, graph.quantize(y, 0.02, 15))
+
+
+def test_other_scales_between_tensors(home, tmp_path):
+    graph = Graph(f(1, 4, 6, 6))
+    graph.given["z"] = f(1, 4, 6, 6)
+    y = graph.node("Concat", [graph.pair("x"), graph.pair("z", 0.01, 99)], axis=1)
+    y = graph.node("Transpose", [graph.pair(y, 0.05, 3)], perm=[0, 2, 3, 1])
+    check(home, tmp_path, graph, graph.quantize(y, 0.03, 100))

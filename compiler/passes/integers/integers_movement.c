@@ -2,7 +2,7 @@
  * it, a quantization behind it goes in front. */
 #include <string.h>
 
-#include "compiler/passes/quantized/integers.h"
+#include "compiler/passes/integers/integers.h"
 
 enum { OPERANDS_MAX = 64 };
 

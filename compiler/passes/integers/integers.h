@@ -1,6 +1,6 @@
 #pragma once
 /* The rules of the pass integers, by file. Each looks at one operator. Callers: integers.c. */
-#include "compiler/passes/quantized/quantized.h"
+#include "compiler/passes/quantized.h"
 
 /* integers_movement.c */
 /* Movement of dequantized values becomes the dequantization of moved bytes. */

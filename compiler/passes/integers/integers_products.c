@@ -6,7 +6,7 @@
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/evaluate.h"
-#include "compiler/passes/quantized/integers.h"
+#include "compiler/passes/integers/integers.h"
 
 /* A convolution or product whose operands are dequantized from bytes. */
 typedef struct Product {
@@ -211,8 +211,8 @@ static IrVariable *skip_limits(
 
 static Error *replace_limited(
     Fusion *fusion, const Quantized *to, const Limits *limits, IrVariable *bytes) {
-    const double lowest = to->dtype == DTYPE_INT8 ? INT8_MIN : 0;
-    const double highest = to->dtype == DTYPE_INT8 ? INT8_MAX : UINT8_MAX;
+    double lowest, highest;
+    quantized_limits(to->dtype, &lowest, &highest);
     const double low = (double)quantized_round(to, limits->low);
     const double high = (double)quantized_round(to, limits->high);
     if (low <= lowest && high >= highest) return fusion_replace_by(fusion, to->binding, bytes);

@@ -4,7 +4,7 @@
  *
  * A result differs from the operators' definitions by at most one step of its scale. */
 #include "compiler/ir/ir_walk.h"
-#include "compiler/passes/quantized/integers.h"
+#include "compiler/passes/integers/integers.h"
 
 /* Values that are dequantized and quantized again with the same numbers are the bytes. */
 static Error *join(Fusion *fusion, IrBinding *binding) {

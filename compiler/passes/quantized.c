@@ -1,4 +1,4 @@
-#include "compiler/passes/quantized/quantized.h"
+#include "compiler/passes/quantized.h"
 
 #include <math.h>
 
@@ -68,6 +68,12 @@ bool quantized_read(IrBinding *binding, OperatorId id, Quantized *out) {
 bool quantized_of(const IrBinding *consumer, const IrVariable *variable, Quantized *out) {
     IrBinding *maker = fusion_maker(consumer, variable, OPERATOR_DEQUANTIZE_LINEAR);
     return maker && quantized_read(maker, OPERATOR_DEQUANTIZE_LINEAR, out);
+}
+
+void quantized_limits(DType dtype, double *out_low, double *out_high) {
+    const double codes = dtype_bits(dtype) == 8 ? UINT8_MAX : UINT16_MAX;
+    *out_low = dtype_is_signed(dtype) ? -(codes + 1) / 2 : 0;
+    *out_high = *out_low + codes;
 }
 
 bool quantized_is_same(const Quantized *a, const Quantized *b) {

@@ -22,6 +22,8 @@ bool quantized_read(IrBinding *binding, OperatorId id, Quantized *out);
 bool quantized_of(const IrBinding *consumer, const IrVariable *variable, Quantized *out);
 /* Whether a type is int8 or uint8, the integers that products and convolutions take. */
 bool quantized_is_byte(DType dtype);
+/* The lowest and the highest code of int8, uint8, int16 or uint16. */
+void quantized_limits(DType dtype, double *out_low, double *out_high);
 /* Whether both have one scale and one zero point, and these are the same. */
 bool quantized_is_same(const Quantized *a, const Quantized *b);
 /* The number that the code i of a constant stands for; the codes are int8, uint8 or int32. */
