@@ -107,7 +107,7 @@ static bool add_operand(Group *group, const IrBinding *member, IrVariable *opera
 
 /* Inputs and constants that the members need. False: too many, or too many steps. */
 static bool find_inputs(Group *group) {
-    enum { STEPS_OF_ONE = 5, CONSTANTS_OF_ONE = 4 };
+    enum { STEPS_OF_ONE = 6, CONSTANTS_OF_ONE = 4 };
     uint32_t steps = 0;
     group->input_count = 0;
     group->constant_count = 0;
@@ -203,17 +203,22 @@ static void write_dequantize(Group *group, TextBuilder *text, const Quantized *f
     write_next(group, text, "Mul", (double)from->one_scale);
 }
 
+/* A number that is no number becomes the zero point: a cast to int32 makes it 0. */
 static void write_quantize(Group *group, TextBuilder *text, const Quantized *to) {
     double low, high;
     quantized_limits(to->dtype, &low, &high);
-    write_step(group, text, "Div");
+    write_step(group, text, "Mul");
     write_value(group, text, to->values);
-    write_constant(group, text, (double)to->one_scale);
+    write_constant(group, text, (double)(1 / to->one_scale));
     write_step(group, text, "Round");
     text_appendf(text, " r%u", group->step_count - 2);
-    if (to->one_zero != 0) write_next(group, text, "Add", to->one_zero);
-    write_next(group, text, "Clip", low);
-    write_constant(group, text, high);
+    write_next(group, text, "Clip", low - to->one_zero);
+    write_constant(group, text, high - to->one_zero);
+    if (to->one_zero != 0) {
+        write_step(group, text, "Cast");
+        text_appendf(text, " r%u {to=%s}", group->step_count - 2, dtype_name(DTYPE_INT32));
+        write_next(group, text, "Add", to->one_zero);
+    }
     write_step(group, text, "Cast");
     text_appendf(text, " r%u {to=%s}", group->step_count - 2, dtype_name(to->dtype));
 }

@@ -7,11 +7,12 @@
 
 bool quantized_is_byte(DType dtype) { return dtype == DTYPE_INT8 || dtype == DTYPE_UINT8; }
 
-static bool are_positive(const Tensor *scales) {
+/* Whether also their reciprocals and products are normal numbers. */
+static bool are_in_range(const Tensor *scales) {
     const float *values = tensor_data(scales);
     const int64_t count = shape_count_unchecked(&scales->shape);
     for (int64_t i = 0; i < count; i++)
-        if (!isnormal(values[i]) || values[i] < 0) return false;
+        if (!(values[i] > 0x1p-100f && values[i] < 0x1p100f)) return false;
     return count > 0;
 }
 
@@ -58,7 +59,7 @@ bool quantized_read(IrBinding *binding, OperatorId id, Quantized *out) {
     if (!out->scales || out->scales->dtype != DTYPE_FLOAT32) return false;
     if (attributes_int(attributes, "block_size") != 0) return false;
     if (!is_plain(attributes, quantizes ? "precision" : "output_dtype")) return false;
-    if (!are_positive(out->scales) || !read_zero(out)) return false;
+    if (!are_in_range(out->scales) || !read_zero(out)) return false;
     out->axis = attributes_int(attributes, "axis");
     out->is_one = shape_count_unchecked(&out->scales->shape) == 1;
     out->one_scale = *(const float *)tensor_data(out->scales);

@@ -8,7 +8,7 @@ typedef struct Quantized {
     IrBinding *binding;
     IrVariable *values;       /* its first operand */
     IrVariable *scale, *zero; /* constants; zero may be NULL */
-    const Tensor *scales;     /* finite and above 0 */
+    const Tensor *scales;     /* above 0, neither tiny nor huge */
     DType dtype;              /* of the integers */
     int64_t axis;             /* of the scales when there are several; may be negative */
     bool is_one;              /* one scale and one zero point for all elements */

@@ -57,6 +57,7 @@ Error *cpu_elementwise_lower(const PlanRequest *request, CpuLevel level, CpuPoin
 static Error *plan_as(Device *device, const PlanRequest *request, const char *name, Plan **out) {
     OWN(CpuPointwise, program) = NULL;
     TRY(cpu_elementwise_lower(request, cpu_device(device)->level, &program));
+    cpu_pointwise_join_bytes(program);
     return cpu_pointwise_plan(device, request, name, program, out);
 }
 

@@ -61,6 +61,9 @@ CpuSource cpu_pointwise_add_constant(CpuPointwise *program, DType dtype, double 
  * sets program->missing. */
 CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId operator_id,
     const Attributes *attributes, const CpuSource *operands, uint32_t operand_count, DType result);
+/* Joins the steps that dequantize or quantize bytes; the bits stay the same
+ * (cpu_pointwise_bytes.c). */
+void cpu_pointwise_join_bytes(CpuPointwise *program);
 /* Finds the steps that the last one needs, and for each of them the slot of its result: the lowest
  * one that no operand of a later step occupies. Both arrays have CPU_POINTWISE_STEPS_MAX entries.
  * Returns the number of slots. */

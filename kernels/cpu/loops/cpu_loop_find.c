@@ -25,6 +25,10 @@ CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate)
     return BY_LEVEL(level, cpu_loops_cast, (from, to, saturate));
 }
 
+CpuLoop *cpu_loop_find_bytes(CpuLevel level, CpuByteLoop loop, DType bytes) {
+    return BY_LEVEL(level, cpu_loops_bytes, (loop, bytes));
+}
+
 CpuLstmLoop *cpu_lstm_loop_find(CpuLevel level) { return BY_LEVEL(level, cpu_loops_lstm, ()); }
 
 const CpuReducer *cpu_reducer_find(CpuLevel level, CpuReduction reduction, DType dtype) {

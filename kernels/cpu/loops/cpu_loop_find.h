@@ -15,6 +15,8 @@ CpuLoop *cpu_loop_find(CpuLevel level, CpuLoopId id, DType dtype);
 /* saturate: values beyond the range of a float8 target become its largest number. Returns NULL when
  * there is no loop. */
 CpuLoop *cpu_loop_find_cast(CpuLevel level, DType from, DType to, bool saturate);
+/* NULL for other types than int8 and uint8. */
+CpuLoop *cpu_loop_find_bytes(CpuLevel level, CpuByteLoop loop, DType bytes);
 uint32_t cpu_loop_operands(CpuLoopId id);
 
 CpuLstmLoop *cpu_lstm_loop_find(CpuLevel level);

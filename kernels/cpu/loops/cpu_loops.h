@@ -32,6 +32,16 @@ typedef struct CpuParameters {
 typedef void CpuLoop(
     void *out, const CpuOperand *operands, int64_t count, const CpuParameters *parameters);
 
+/* Between bytes and float32: parameters are the scale (alpha) and the zero point (beta). Quantizing
+ * divides by the scale, or multiplies by the alpha given; it rounds to even and saturates, and NaN
+ * becomes the zero point. */
+typedef enum CpuByteLoop {
+    CPU_BYTES_DEQUANTIZE,
+    CPU_BYTES_QUANTIZE,
+    CPU_BYTES_QUANTIZE_BY,
+    CPU_BYTE_LOOP_COUNT
+} CpuByteLoop;
+
 /* Units of an LSTM whose gates use sigmoid and tanh and no other function. */
 typedef struct CpuLstmRow {
     const float *gates, *products; /* input, output, forget, cell: these two are added first */

@@ -13,6 +13,7 @@
     CpuLoop *cpu_loops_curve_##level(CpuLoopId id, DType dtype);                                   \
     CpuLoop *cpu_loops_cast_##level(DType from, DType to, bool saturate);                          \
     CpuLoop *cpu_loops_sticky_##level(DType from);                                                 \
+    CpuLoop *cpu_loops_bytes_##level(CpuByteLoop loop, DType bytes);                               \
     CpuLstmLoop *cpu_loops_lstm_##level(void);                                                     \
     const CpuReducer *cpu_loops_reduce_##level(CpuReduction reduction, DType dtype);
 CPU_LOOPS_OF_LEVEL(portable)

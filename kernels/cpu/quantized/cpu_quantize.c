@@ -1,5 +1,6 @@
 /* QuantizeLinear and DequantizeLinear: runs of elements with the scale and zero point of each. */
 #include "kernels/cpu/elementwise/cpu_small.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/arguments/quantization.h"
 
@@ -14,13 +15,22 @@ typedef struct State {
     bool saturate;
     bool has_zero_point;
     CpuWiden x, scale, zero_point;
+    CpuLoop *loop; /* between float32 and bytes with one scale; may be NULL */
 } State;
 
 typedef struct Run {
     const State *state;
     const void *x, *scale, *zero_point;
     void *to;
+    CpuParameters parameters; /* of the loop */
 } Run;
+
+static void loop_run(const Run *run, uint64_t first, uint64_t count) {
+    const bool widens = run->state->to == DTYPE_FLOAT32;
+    const CpuOperand from = {(const char *)run->x + first * (widens ? 1 : sizeof(float)), 1};
+    run->state->loop((char *)run->to + first * (widens ? sizeof(float) : 1), &from, (int64_t)count,
+        &run->parameters);
+}
 
 /* The number of elements from `first` on whose scales are consecutive, or are the same scale
  * (*out_step 0). *out_scale: the first one's index. */
@@ -117,13 +127,23 @@ static void dequantize_run(const Run *run, uint64_t first, uint64_t count) {
         }                                                                                          \
         return NULL;                                                                               \
     }
+RUNS(loop_runs, loop_run)
 RUNS(quantize_runs, quantize_run)
 RUNS(dequantize_runs, dequantize_run)
 
 static Error *launch_runs(const Plan *plan, const Launch *launch, CpuTask *task) {
     const State *state = plan_state(plan);
-    Run run = {state, cpu_input(launch, 0), cpu_input(launch, 1), NULL, cpu_output(launch, 0)};
+    Run run = {.state = state,
+        .x = cpu_input(launch, 0),
+        .scale = cpu_input(launch, 1),
+        .to = cpu_output(launch, 0)};
     if (state->has_zero_point) run.zero_point = cpu_input(launch, 2);
+    if (state->loop) {
+        task = loop_runs;
+        run.parameters.alpha = (double)*(const float *)run.scale;
+        if (state->has_zero_point)
+            run.parameters.beta = (double)cpu_widen_one(&state->zero_point, run.zero_point, 0);
+    }
     return cpu_for_each(cpu_device(plan->device), launch->threads,
         (state->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN, RUNS_PER_PART, task, &run);
 }
@@ -148,6 +168,19 @@ static DType precision_of(const PlanRequest *request) {
     return dtype_in(DTYPES_FLOAT32_AND_HALF, scale) ? scale : DTYPE_FLOAT32;
 }
 
+static CpuLoop *loop_of(const PlanRequest *request, const State *state, CpuLevel level) {
+    const DType from = request->inputs[0].dtype;
+    if (shape_count_unchecked(&request->inputs[1].shape) != 1 ||
+        request->inputs[1].dtype != DTYPE_FLOAT32)
+        return NULL;
+    if (request->operator_info->id == OPERATOR_DEQUANTIZE_LINEAR)
+        return state->to == DTYPE_FLOAT32 ? cpu_loop_find_bytes(level, CPU_BYTES_DEQUANTIZE, from)
+                                          : NULL;
+    return from == DTYPE_FLOAT32 && state->precision == DTYPE_FLOAT32
+               ? cpu_loop_find_bytes(level, CPU_BYTES_QUANTIZE, state->to)
+               : NULL;
+}
+
 static Error *plan_linear(Device *device, const PlanRequest *request, Plan **out) {
     const bool quantizes = request->operator_info->id == OPERATOR_QUANTIZE_LINEAR;
     OWN(Plan, plan) = NULL;
@@ -168,6 +201,7 @@ static Error *plan_linear(Device *device, const PlanRequest *request, Plan **out
                        request->inputs[1].dtype == DTYPE_INT32 &&
                        !attributes_has(request->attributes, "precision");
     }
+    state->loop = loop_of(request, state, cpu_device(device)->level);
     plan->launch = quantizes ? launch_quantize : launch_dequantize;
     *out = TAKE(plan);
     return NULL;
