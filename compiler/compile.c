@@ -90,15 +90,36 @@ static void attempt_deinit(Attempt *attempt) {
 }
 #define OWN_ATTEMPT(name) __attribute__((cleanup(attempt_deinit))) name
 
-static Error *try_names(const uint8_t *data, size_t size, const CompileOptions *options,
-    OnnxNames names, bool *out_shared, Attempt *inout_attempt) {
+static Error *try_once(const uint8_t *data, size_t size, const CompileOptions *options,
+    OnnxNames names, bool *inout_given, bool *out_shared, Attempt *inout_attempt) {
     OWN(IrModule, module) = NULL;
     CompileOptions own = *options;
     own.dump = options->dump ? &inout_attempt->dump : NULL;
     own.warnings = &inout_attempt->warnings;
     own.report = &inout_attempt->report;
-    TRY(onnx_import_names(data, size, options->folder, names, out_shared, &module));
+    TRY(onnx_import_names(data, size, options->folder, names, inout_given, out_shared, &module));
     return compile_module(module, &own, &inout_attempt->executable);
+}
+
+/* A model that compiles only with its initializers as constants is compiled so. */
+static Error *try_names(const uint8_t *data, size_t size, const CompileOptions *options,
+    OnnxNames names, bool *out_shared, Attempt *inout_attempt) {
+    bool given = true;
+    Error *error = try_once(data, size, options, names, &given, out_shared, inout_attempt);
+    if (!error || !given || error_code(error) == ERROR_OUT_OF_MEMORY) return error;
+    given = false;
+    attempt_deinit(inout_attempt);
+    *inout_attempt = (Attempt){0};
+    Error *other = try_once(data, size, options, names, &given, out_shared, inout_attempt);
+    if (other) {
+        error_free(error);
+        return other;
+    }
+    text_appendf(&inout_attempt->warnings,
+        "inputs that have a value in the file (initializers) are constants: %s\n",
+        error_message(error));
+    error_free(error);
+    return NULL;
 }
 
 static bool is_same_function(const Function *a, const Function *b) {

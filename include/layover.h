@@ -65,7 +65,9 @@ typedef enum LayoverState {
 
 typedef struct LayoverExecution LayoverExecution;
 /* Starts a function. The inputs stand in the function's order. The execution takes the tensors,
- * also when the call fails, and calls their deleters when it no longer needs them. */
+ * also when the call fails, and calls their deleters when it no longer needs them. NULL leaves an
+ * optional input out. A model whose file has values for some inputs (initializers) has a second
+ * function, "main_given", where these are optional inputs. */
 LAYOVER_API LayoverError *layover_execution_start(LayoverModel *model, const char *function,
     DLManagedTensor **owned_inputs, uint32_t input_count, LayoverExecution **out_execution);
 LAYOVER_API void layover_execution_free(LayoverExecution *execution);

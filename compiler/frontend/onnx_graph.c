@@ -3,6 +3,7 @@
 #include "compiler/frontend/base/onnx_internal.h"
 #include "compiler/frontend/base/onnx_sparse.h"
 #include "compiler/frontend/base/onnx_tensor.h"
+#include "compiler/frontend/onnx_given.h"
 
 Error *onnx_graph_nodes(
     OnnxImport *import, OnnxScope *scope, Onnx__NodeProto *const *nodes, size_t count) {
@@ -17,6 +18,7 @@ static Error *read_initializers(
         const Onnx__TensorProto *proto = graph->initializer[i];
         const char *name = proto->name ? proto->name : "";
         IrVariable *constant;
+        if (onnx_given_is_wanted(import, scope, name)) continue;
         TRY_WRAP(onnx_constant_tensor(import, proto, &constant), "initializer %s", name);
         TRY(onnx_scope_set(scope, name, constant));
     }

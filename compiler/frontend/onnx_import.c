@@ -6,6 +6,7 @@
 #include "compiler/frontend/base/onnx_sparse.h"
 #include "compiler/frontend/base/onnx_wire.h"
 #include "compiler/frontend/nodes/onnx_maps.h"
+#include "compiler/frontend/onnx_given.h"
 #include "kernels/device/device.h"
 
 Error *onnx_import_opset(Onnx__OperatorSetIdProto *const *imports, size_t count, int64_t *out) {
@@ -41,11 +42,18 @@ static bool is_initializer(const NameMap *initializers, const char *name) {
     return name_map_find(initializers, name) != NULL;
 }
 
-/* The graph inputs without an initializer are the function's parameters. */
-static Error *add_parameters(const Onnx__GraphProto *graph, IrFunction *function, OnnxScope *scope,
-    const NameMap *initializers) {
+/* The graph inputs without an initializer are the function's parameters, and those that may be
+ * given. */
+static Error *add_parameters(OnnxImport *import, const Onnx__GraphProto *graph,
+    IrFunction *function, OnnxScope *scope, const NameMap *initializers) {
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name ? graph->input[i]->name : "";
+        if (onnx_given_is_wanted(import, scope, name)) {
+            TRY_WRAP(
+                onnx_given_add(import, scope, graph->input[i], name_map_find(import->given, name)),
+                "input %s", name);
+            continue;
+        }
         if (is_initializer(initializers, name)) continue;
         IrType type;
         IrVariable *parameter;
@@ -135,23 +143,19 @@ static Error *import_main(
     for (size_t i = 0; i < graph->n_sparse_initializer; i++)
         TRY(name_map_set(initializers, onnx_sparse_name(graph->sparse_initializer[i]),
             graph->sparse_initializer[i]));
-    TRY(onnx_dimensions_check(import->module, graph));
-    TRY(onnx_dimensions_share(import->module, graph, import->dimension_names, &import->shared));
-    TRY(add_parameters(graph, function, scope, initializers));
+    TRY(add_parameters(import, graph, function, scope, initializers));
     IrVariable **results;
     TRY(onnx_graph_body(import, scope, graph, &results));
     return set_results(graph, function, results);
 }
 
-static Error *import_graph(OnnxImport *import, const Onnx__ModelProto *model) {
+/* Makes a function of the main graph. */
+static Error *import_function(OnnxImport *import, const Onnx__ModelProto *model, const char *name) {
     int64_t opset;
     IrFunction *function;
-    if (!model->graph) FAIL(CORRUPT, "not an ONNX model: it has no graph");
-    if (model->graph->n_output == 0) FAIL(INVALID, "the graph has no output");
-    TRY(check_ir_version(model));
-    TRY(model_opset(model, &opset));
-    TRY(ir_function_create(import->module, "main", true, NULL, &function));
     OnnxScope scope;
+    TRY(model_opset(model, &opset));
+    TRY(ir_function_create(import->module, name, true, NULL, &function));
     TRY(onnx_scope_init(&scope, NULL, function->body));
     scope.opset = opset;
     Error *error = import_main(import, model->graph, &scope, function);
@@ -159,21 +163,48 @@ static Error *import_graph(OnnxImport *import, const Onnx__ModelProto *model) {
     return error;
 }
 
-static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model) {
+static Error *import_given(OnnxImport *import, const Onnx__ModelProto *model, bool *inout_given) {
+    OWN(NameMap, initializers) = NULL;
+    OWN(NameMap, given) = NULL;
+    size_t count = 0;
+    TRY(name_map_create(&initializers));
+    TRY(name_map_create(&given));
+    if (*inout_given) TRY(onnx_given_find(model, initializers, given, &count));
+    *inout_given = count > 0;
+    if (count == 0) return NULL;
+    import->given = given;
+    import->node_count = 0;
+    Error *error = import_function(import, model, GIVEN_NAME);
+    import->given = NULL;
+    return error;
+}
+
+static Error *import_graph(OnnxImport *import, const Onnx__ModelProto *model, bool *inout_given) {
+    if (!model->graph) FAIL(CORRUPT, "not an ONNX model: it has no graph");
+    if (model->graph->n_output == 0) FAIL(INVALID, "the graph has no output");
+    TRY(check_ir_version(model));
+    TRY(onnx_dimensions_check(import->module, model->graph));
+    TRY(onnx_dimensions_share(
+        import->module, model->graph, import->dimension_names, &import->shared));
+    TRY(import_function(import, model, "main"));
+    return import_given(import, model, inout_given);
+}
+
+static Error *import_model(OnnxImport *import, const Onnx__ModelProto *model, bool *inout_given) {
     OnnxLocalFunctions functions = {0};
     Error *error = onnx_functions_read(model, import->functions, &functions);
-    if (!error) error = import_graph(import, model);
+    if (!error) error = import_graph(import, model, inout_given);
     onnx_functions_deinit(&functions);
     return error;
 }
 
 Error *onnx_import(const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out) {
-    bool shared;
-    return onnx_import_names(data, size, folder, ONNX_NAMES_BIND, &shared, out);
+    bool shared, given = false;
+    return onnx_import_names(data, size, folder, ONNX_NAMES_BIND, &given, &shared, out);
 }
 
 Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *folder,
-    OnnxNames names, bool *out_shared, IrModule **out) {
+    OnnxNames names, bool *inout_given, bool *out_shared, IrModule **out) {
     OWN(Onnx__ModelProto, model) = NULL;
     OWN(IrModule, module) = NULL;
     OWN(NameMap, functions) = NULL;
@@ -189,7 +220,7 @@ Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *fol
         .constants = constants,
         .dimension_names = names,
         .sparse_left = ONNX_SPARSE_BYTES_MAX};
-    TRY(import_model(&import, model));
+    TRY(import_model(&import, model, inout_given));
     *out_shared = import.shared;
     *out = TAKE(module);
     return NULL;

@@ -17,6 +17,7 @@ enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28, ONNX_IR_MIN = 3, ONNX_IR_MAX = 1
 MUST_CHECK Error *onnx_import(
     const uint8_t *data, size_t size, const OnnxFolder *folder, IrModule **out);
 /* Imports a model with a choice for shared names. out_shared: several inputs share a name, so that
- * the choice matters. */
+ * the choice matters. inout_given: whether a second function is wanted, which takes values for
+ * inputs that have an initializer (onnx_given.h); whether the model has such inputs. */
 MUST_CHECK Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *folder,
-    OnnxNames names, bool *out_shared, IrModule **out);
+    OnnxNames names, bool *inout_given, bool *out_shared, IrModule **out);

@@ -78,13 +78,29 @@ static Error *check_item_count(const Intake *intake) {
         (long long)job->item_count, (unsigned long long)bytes, ITEMS_WITHOUT_BYTES_MAX);
 }
 
+/* Inputs that are constants in the job's function may be there in its second form. */
+static Error *choose_function(Intake *intake) {
+    Submission *job = intake->job;
+    const Executable *executable = intake->outline;
+    const NpzFile *file = &intake->arrays.file;
+    uint32_t function = job->function;
+    for (size_t i = 0; i < file->count; i++)
+        function = executable_choose_function(executable, function, file->items[i].name);
+    if (function == job->function) return NULL;
+    memory_free(job->policy.function);
+    job->policy.function = NULL;
+    job->function = function;
+    return memory_copy_text(executable->functions[function].name, &job->policy.function);
+}
+
 /* Everything that the file and the quotas say of the inputs, before one of them is unpacked. */
 static Error *check_inputs(Intake *intake, MemoryBudget *budget, const Tenant *tenant) {
     const Submission *job = intake->job;
-    const Function *function = &intake->outline->functions[job->function];
     ArrayList OWN_ARRAYS(outlines) = {0};
     OWN(Batch, batch) = NULL;
     TRY_WRAP(intake_inputs_open(job->inputs, job->inputs_size, &intake->arrays), "inputs");
+    TRY(choose_function(intake));
+    const Function *function = &intake->outline->functions[job->function];
     TRY(intake_inputs_check(&intake->arrays, function, job->policy.items, tenant));
     TRY_WRAP(intake_inputs_charge(&intake->arrays, budget, tenant), "inputs");
     TRY(intake_inputs_outline(&intake->arrays, &outlines));

@@ -79,7 +79,7 @@ static Error *read_inputs(const char *function, const char *first, const char *s
     tools_run_open(program, &run);
     assert_ok(executable_find_function(run.executable, function, &index));
     CommandContext *context = command_context_make(words);
-    Error *error = run_inputs_read(context, run.executable, index, out_values, out_count);
+    Error *error = run_inputs_read(context, run.executable, &index, out_values, out_count);
     free(context);
     return error;
 }

@@ -43,7 +43,8 @@ typedef struct Lane {
     ExecutionOptions options; /* with reserves of the lane's own */
     Value *values;            /* the lane's own inputs, since jobs have their own, too */
     uint32_t value_count;
-    double *seconds; /* repeat numbers */
+    uint32_t function; /* the one that the inputs are for */
+    double *seconds;   /* repeat numbers */
     pthread_t thread;
     uint64_t end_ns;
     Error *error;
@@ -53,7 +54,7 @@ static Error *run_once(const Lane *lane, double *out_seconds) {
     const Bench *bench = lane->bench;
     OWN(Execution, execution) = NULL;
     uint64_t start_ns = clock_now_ns(clock_real());
-    TRY(execution_create(bench->machine->residency, &lane->options, bench->function, lane->values,
+    TRY(execution_create(bench->machine->residency, &lane->options, lane->function, lane->values,
         lane->value_count, &execution));
     TRY(run_machine_finish(execution));
     *out_seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
@@ -66,8 +67,9 @@ static Error *open_lane(Lane *lane) {
     double ignored;
     lane->options = machine->options;
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) lane->options.reserves[slot] = NULL;
+    lane->function = bench->function;
     TRY(run_inputs_read(
-        bench->context, machine->executable, bench->function, &lane->values, &lane->value_count));
+        bench->context, machine->executable, &lane->function, &lane->values, &lane->value_count));
     TRY(memory_pool_create(machine->host, 0, &lane->options.reserves[SLOT_HOST]));
     TRY(memory_pool_create(machine->device, 0, &lane->options.reserves[SLOT_DEVICE]));
     for (int i = 0; i < WARM_UP_RUNS; i++) TRY(run_once(lane, &ignored));

@@ -80,12 +80,12 @@ static Error *make_input(const Port *port, uint64_t key, ArrayList *list) {
 }
 
 static Error *read_inputs(const CommandContext *context, const Executable *executable,
-    uint32_t function, Value **out_values) {
+    uint32_t *inout_function, Value **out_values) {
     ArrayList OWN_ARRAYS(list) = {0};
-    const Function *of = &executable->functions[function];
+    const Function *of = &executable->functions[*inout_function];
     uint32_t count;
     if (command_flag(context, "input"))
-        return run_inputs_read(context, executable, function, out_values, &count);
+        return run_inputs_read(context, executable, inout_function, out_values, &count);
     for (uint32_t i = 0; i < of->parameter_count; i++)
         if (!port_is_optional(&of->parameters[i])) TRY(make_input(&of->parameters[i], i, &list));
     return array_values_bind(&list, of, out_values);
@@ -112,7 +112,7 @@ static Error *run(
         executable->functions[function].parameter_count)
         FAIL(UNSUPPORTED, "its inputs have no names");
     TRY(run_machine_open(context, pool, executable_retain(executable), &machine));
-    TRY(read_inputs(context, executable, function, &values));
+    TRY(read_inputs(context, executable, &function, &values));
     const uint32_t count = executable->functions[function].parameter_count;
     Error *error = execution_create(
         machine.residency, &machine.options, function, values, count, &machine.execution);

@@ -82,14 +82,38 @@ Error *run_inputs_read_option(const char *text, const Function *function, ArrayL
     return error;
 }
 
+/* Chooses the function by the names of an archive's arrays, before one of them is unpacked. */
+static Error *choose_by_file(
+    const char *path, const Executable *executable, uint32_t *inout_function) {
+    uint8_t *data;
+    size_t size;
+    NpzFile OWN_NPZ(file) = {0};
+    if (!text_ends_with(path, ".npz")) return NULL;
+    TRY(file_read(path, INPUT_FILE_SIZE_MAX, &data, &size));
+    Error *error = npz_file_open(data, size, memory_max(), &file);
+    for (size_t i = 0; !error && i < file.count; i++)
+        *inout_function =
+            executable_choose_function(executable, *inout_function, file.items[i].name);
+    npz_file_close(&file);
+    file = (NpzFile){0};
+    memory_unmap(data, size);
+    return error_wrap(error, "%s", path);
+}
+
 Error *run_inputs_read(const CommandContext *context, const Executable *executable,
-    uint32_t function, Value **out_values, uint32_t *out_count) {
+    uint32_t *inout_function, Value **out_values, uint32_t *out_count) {
     ArrayList OWN_ARRAYS(list) = {0};
-    const Function *of = &executable->functions[function];
     const char *text;
+    uint32_t function = *inout_function;
     for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
-        TRY(run_inputs_read_option(text, of, &list));
+        TRY(choose_by_file(text, executable, &function));
+    for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
+        TRY(run_inputs_read_option(text, &executable->functions[function], &list));
+    for (size_t i = 0; i < list.count; i++)
+        function = executable_choose_function(executable, function, list.items[i].name);
+    const Function *of = &executable->functions[function];
     TRY(array_values_bind(&list, of, out_values));
+    *inout_function = function;
     *out_count = of->parameter_count;
     return NULL;
 }

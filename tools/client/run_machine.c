@@ -155,7 +155,7 @@ Error *run_machine_start(RunMachine *machine, const CommandContext *context) {
     uint32_t function, count;
     Value *values;
     TRY(executable_find_function(machine->executable, name ? name : "main", &function));
-    TRY(run_inputs_read(context, machine->executable, function, &values, &count));
+    TRY(run_inputs_read(context, machine->executable, &function, &values, &count));
     Error *error = execution_create(
         machine->residency, &machine->options, function, values, count, &machine->execution);
     array_values_release(values, count);

@@ -64,9 +64,10 @@ uint64_t run_machine_peak_bytes(const RunMachine *machine);
 MUST_CHECK Error *run_inputs_read_option(
     const char *text, const Function *function, ArrayList *list);
 /* Reads a function's inputs from --input options: arrays by name, checked when the execution is
- * made. Release with array_values_release. */
+ * made. Release with array_values_release. inout_function: becomes the function that also takes
+ * values for the model's own (executable_choose_function), if one of them is among the arrays. */
 MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executable *executable,
-    uint32_t function, Value **out_values, uint32_t *out_count);
+    uint32_t *inout_function, Value **out_values, uint32_t *out_count);
 /* Writes results (and yields) of a finished execution to an .npz file.
  *
  * earlier: outputs that were taken before; NULL: none. */

@@ -138,12 +138,13 @@ static Error *make_execution(LayoverModel *model, LayoverExecution **out) {
     return NULL;
 }
 
-/* Consumes every tensor. values[i] stays nil for a tensor that cannot be imported. */
+/* Consumes every tensor. values[i] stays nil for a tensor that cannot be imported, and for NULL. */
 static Error *import_inputs(
     LayoverModel *model, DLManagedTensor **owned_inputs, uint32_t count, Value *values) {
     Error *error = NULL;
     for (uint32_t i = 0; i < count; i++) {
         Tensor *tensor = NULL;
+        if (!owned_inputs[i]) continue;
         Error *failed = tensor_dlpack_import(model->host, owned_inputs[i], &tensor);
         if (!failed)
             values[i] = value_object(OBJECT_TENSOR, tensor);

@@ -74,6 +74,31 @@ Error *executable_find_function(
     return fail_unknown_function(executable, name);
 }
 
+static bool has_input(const Function *function, const char *name) {
+    for (uint32_t i = 0; function->parameters && i < function->parameter_count; i++)
+        if (strcmp(function->parameters[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Whether `name` is the name of `of` with the suffix of functions that take all inputs. */
+static bool is_given_form(const char *name, const char *of) {
+    const size_t length = strlen(of);
+    return strncmp(name, of, length) == 0 && strcmp(name + length, "_given") == 0;
+}
+
+uint32_t executable_choose_function(
+    const Executable *executable, uint32_t function, const char *input) {
+    const Function *asked = &executable->functions[function];
+    if (has_input(asked, input)) return function;
+    for (uint32_t i = 0; i < executable->function_count; i++) {
+        const Function *other = &executable->functions[i];
+        if ((other->flags & FUNCTION_EXPORTED) && is_given_form(other->name, asked->name) &&
+            has_input(other, input))
+            return i;
+    }
+    return function;
+}
+
 Error *executable_check_device(const Executable *executable, const Device *device) {
     if (!executable->device_strings || device->class_->host_memory) return NULL;
     FAIL(UNSUPPORTED, "%s cannot run this model: it has strings in slot 1; only cpu runs it",

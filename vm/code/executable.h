@@ -110,6 +110,11 @@ DEFINE_OWN(Executable, executable_release);
 /* Finds an exported function. Errors: NOT_FOUND, naming the exported functions. */
 MUST_CHECK Error *executable_find_function(
     const Executable *executable, const char *name, uint32_t *out_index);
+/* The function for a call that gives an input of that name: `function`, or, where that lacks the
+ * input, the exported function NAME_given if it has it. A compiler makes such a second function of
+ * a model whose file has values for some inputs: in the first they are constants. */
+uint32_t executable_choose_function(
+    const Executable *executable, uint32_t function, const char *input);
 static inline bool port_is_list(const Port *port) {
     return port->form == PORT_LIST || port->form == PORT_OPTIONAL_LIST;
 }

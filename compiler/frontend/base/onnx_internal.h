@@ -42,6 +42,9 @@ typedef struct OnnxImport {
     uint64_t sparse_left; /* bytes that sparse tensors may still take */
     OnnxNames dimension_names;
     bool shared; /* several inputs share names of dimensions */
+    /* Of the function that is being made: inputs with an initializer, by name, that a caller may
+     * give a value; NULL: none. */
+    const NameMap *given;
 } OnnxImport;
 
 /* The names of one graph or function body. */

@@ -61,11 +61,11 @@ static void test_onnx_dimensions_of_several_inputs_may_differ_where_they_are_not
         "float32[2,1] 1 2; float32[1,1] 1 -> float32[2,1] 2 3");
     onnx_model_expect_failure(
         add_model("float32[n,m]", "float32[n,m]"), "float32[2,1] 1 2; float32[3,1] 1 2 3", "Add");
-    bool shared = false;
+    bool shared = false, given = false;
     OWN(IrModule, module) = NULL;
     size_t size;
     uint8_t *bytes = onnx_model_pack(add_model("float32[n,m]", "float32[n,m]"), &size);
-    assert_ok(onnx_import_names(bytes, size, NULL, ONNX_NAMES_APART, &shared, &module));
+    assert_ok(onnx_import_names(bytes, size, NULL, ONNX_NAMES_APART, &given, &shared, &module));
     free(bytes);
     assert_true(shared);
     assert_string_equal(text_builder_get(&module->warnings),
