@@ -16,25 +16,6 @@ Error *expand_fused_matmul_bfloat16(ExpansionBuilder *builder) {
     return NULL;
 }
 
-Error *expand_matmul_blocks(ExpansionBuilder *builder) {
-    const PlanRequest *request = builder->request;
-    const bool has_zeros = plan_request_has(request, 3);
-    const uint32_t inputs[3] = {1, 2, 3};
-    uint32_t weights, value;
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_int(attributes, "axis", 1));
-    TRY(attributes_set_int(
-        attributes, "block_size", attributes_int(request->attributes, "block_size")));
-    TRY(expansion_call(builder,
-        (ExpansionCall){OPERATOR_DEQUANTIZE_LINEAR, TAKE(attributes), has_zeros ? 3 : 2, inputs, 1},
-        &weights));
-    TRY(expansion_swap(builder, &weights));
-    TRY(expansion_binary(builder, OPERATOR_MATMUL, 0, weights, &value));
-    expansion_set_output(builder, 0, value);
-    return NULL;
-}
-
 /* The axes that share a range; the other axes have ranges of their own. */
 typedef struct Axes {
     uint32_t count;

@@ -98,6 +98,41 @@ Error *shape_rule_fused_matmul_int8(PlanRequest *request) {
     return lower_matmul(request, DTYPE_INT8, 3);
 }
 
+/* Bytes of activations: what their kernels take. Values: whole blocks of uint4. */
+static Error *check_blocks_form(PlanRequest *request) {
+    const int64_t block = attributes_int(request->attributes, "block_size");
+    const int64_t activation = attributes_int(request->attributes, "activation_bits");
+    const int64_t depth = rule_shape(request, 1)->dims[1];
+    const DType codes = request->inputs[1].dtype;
+    if (activation != 0 && activation != 8)
+        FAIL(INVALID, "activation_bits is %" PRId64 ", not 0 or 8", activation);
+    if (activation == 8 && (block < 16 || block > 1 << 20 || (block & (block - 1)) != 0 ||
+                               depth * dtype_bits(codes) % 8 != 0))
+        FAIL(INVALID,
+            "activation_bits 8 with blocks of %" PRId64 " of %" PRId64
+            " codes; blocks are a power of two from 16 to 2^20, columns whole bytes",
+            block, depth);
+    if (plan_request_has(request, 4)) {
+        TRY(rule_check_dtype(request, 4, DTYPE_BIT(DTYPE_FLOAT32)));
+        TRY(rule_check_rank(request, 4, 1));
+        if (rule_shape(request, 4)->dims[0] != rule_shape(request, 1)->dims[0])
+            FAIL(INVALID, "a bias of %" PRId64 " for %" PRId64 " columns",
+                rule_shape(request, 4)->dims[0], rule_shape(request, 1)->dims[0]);
+    }
+    if (!plan_request_has(request, 5)) return NULL;
+    TRY(rule_check_dtype(request, 5, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(rule_check_rank(request, 5, 1));
+    if (codes != DTYPE_UINT4 || activation != 0 || plan_request_has(request, 3) ||
+        rule_shape(request, 5)->dims[0] != 16 || depth % block != 0)
+        FAIL(INVALID, "16 values are for whole blocks of uint4 without zero points");
+    const Shape *codes_shape = rule_shape(request, 1), *scales = rule_shape(request, 2);
+    if (scales->dims[0] != codes_shape->dims[0] || scales->dims[1] != depth / block)
+        FAIL(INVALID,
+            "scales [%" PRId64 ", %" PRId64 "] for %" PRId64 " columns of %" PRId64 " blocks",
+            scales->dims[0], scales->dims[1], codes_shape->dims[0], depth / block);
+    return NULL;
+}
+
 Error *shape_rule_matmul_blocks(PlanRequest *request) {
     static const DTypeSet codes =
         DTYPES_PACKED_INTEGER | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
@@ -109,5 +144,6 @@ Error *shape_rule_matmul_blocks(PlanRequest *request) {
         FAIL(INVALID, "input 0 has rank %u", rule_shape(request, 0)->rank);
     for (uint32_t i = 1; i < 3; i++) TRY(rule_check_rank(request, i, 2));
     if (block < 1) FAIL(INVALID, "block_size %" PRId64, block);
+    TRY(check_blocks_form(request));
     return rule_by_expansion(request);
 }

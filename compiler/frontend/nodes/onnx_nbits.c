@@ -7,9 +7,11 @@
 /* Weights [N, K]; a scale for each block of `block` elements of a row. */
 typedef struct NBits {
     int64_t rows, depth, block, blocks, bits;
+    bool in_bytes; /* the activations may be rounded to bytes */
 } NBits;
 
 enum { NBITS_A, NBITS_B, NBITS_SCALES, NBITS_ZEROS, NBITS_GROUPS, NBITS_BIAS };
+enum { ACCURACY_BYTES = 4 };
 enum { BNB4_ABSMAX = NBITS_SCALES, BNB4_CODES = 16 };
 
 /* Above what a file holds, so that products of two sizes and of bits fit an int64. */
@@ -30,9 +32,11 @@ static Error *read_sizes(const OnnxNode *node, NBits *out) {
 static Error *read_layout(const OnnxNode *node, NBits *out) {
     static const char *const known[] = {
         "K", "N", "bits", "block_size", "accuracy_level", "weight_prepacked", NULL};
-    int64_t prepacked;
+    int64_t prepacked, accuracy;
     TRY(onnx_attribute_check(node, known));
     TRY(read_sizes(node, out));
+    TRY(onnx_attribute_int(node, "accuracy_level", 0, &accuracy));
+    out->in_bytes = accuracy == ACCURACY_BYTES;
     TRY(onnx_attribute_int(node, "bits", 4, &out->bits));
     if (out->bits < 2 || out->bits > 8) FAIL(INVALID, "bits is %" PRId64 ", not 2 to 8", out->bits);
     TRY(onnx_attribute_int(node, "weight_prepacked", 0, &prepacked));
@@ -155,6 +159,70 @@ static Error *spread(const OnnxNode *node, const NBits *layout, IrVariable *code
     return ir_build_simple(at, "Mul", NULL, values, scales, NULL, out);
 }
 
+/* ---- one operator ---- */
+
+/* Weights [N, K] as FusedMatMulBlocks reads them; the last three may be NULL. */
+typedef struct Fused {
+    IrVariable *codes, *scales, *zeros, *bias, *values;
+} Fused;
+
+/* Whether the operator takes the rows: a vector is left to MatMul. */
+static bool takes_rows(const OnnxNode *node) {
+    const IrVariable *a = onnx_input(node, NBITS_A);
+    return a && !(a->type.kind == IR_TYPE_TENSOR && a->type.rank_known && a->type.rank < 2);
+}
+
+static bool is_half(const IrVariable *scales) {
+    const Tensor *tensor = ir_variable_tensor(scales);
+    return tensor && tensor->dtype == DTYPE_FLOAT16;
+}
+
+/* Halves are computed as floats. */
+static Error *widen(const OnnxNode *node, IrVariable **inout_value) {
+    return *inout_value ? ir_build_cast(onnx_at(node), *inout_value, DTYPE_FLOAT32, inout_value)
+                        : NULL;
+}
+
+static Error *multiply_blocks(
+    const OnnxNode *node, const NBits *layout, Fused *fused, bool halves, IrVariable **out) {
+    IrVariable *rows = node->inputs[NBITS_A], **results;
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_int(attributes, "block_size", layout->block));
+    TRY(attributes_set_int(attributes, "activation_bits", layout->in_bytes ? 8 : 0));
+    if (halves) {
+        TRY(widen(node, &rows));
+        TRY(widen(node, &fused->scales));
+        TRY(widen(node, &fused->bias));
+    }
+    IrVariable *const inputs[] = {
+        rows, fused->codes, fused->scales, fused->zeros, fused->bias, fused->values};
+    TRY(ir_build_operator(onnx_at(node), "FusedMatMulBlocks", attributes, 6, inputs, 1, &results));
+    *out = results[0];
+    return halves ? ir_build_cast(onnx_at(node), *out, DTYPE_FLOAT16, out) : NULL;
+}
+
+/* Bytes of activations are not what plain operators compute, so that no pass may make them later.
+ * Blocks that are no neighbours, and zero points that are floats, are not for that operator. */
+static bool is_in_bytes(const OnnxNode *node, const NBits *layout) {
+    const IrVariable *zeros = onnx_input(node, NBITS_ZEROS);
+    const IrVariable *scales = onnx_input(node, NBITS_SCALES);
+    return layout->in_bytes && takes_rows(node) && !onnx_input(node, NBITS_GROUPS) &&
+           (!zeros || is_packed(zeros)) && layout->block <= INT64_C(1) << 20 &&
+           layout->bits % 2 == 0 && layout->bits != 6 && layout->depth * layout->bits % 8 == 0 &&
+           scales && ir_variable_tensor(scales);
+}
+
+static Error *convert_in_bytes(const OnnxNode *node, const NBits *layout, IrVariable **out) {
+    Fused fused = {.bias = onnx_input(node, NBITS_BIAS)};
+    TRY(block_floats(node, layout, NBITS_SCALES, "scales", &fused.scales));
+    TRY(make_codes(node, layout, &fused.codes));
+    if (onnx_input(node, NBITS_ZEROS)) TRY(make_zeros(node, layout, &fused.zeros));
+    return multiply_blocks(node, layout, &fused, is_half(onnx_input(node, NBITS_SCALES)), out);
+}
+
+/* ---- plain operators ---- */
+
 static Error *make_weights(const OnnxNode *node, const NBits *layout, IrVariable **out) {
     IrVariable *codes, *scales, *zeros = onnx_input(node, NBITS_ZEROS);
     const bool floats = zeros && !is_packed(zeros);
@@ -190,6 +258,10 @@ Error *onnx_convert_matmul_nbits(const OnnxNode *node) {
     TRY(read_layout(node, &layout));
     if (node->input_count > NBITS_BIAS + 1)
         FAIL(UNSUPPORTED, "%u inputs, not at most %d", node->input_count, NBITS_BIAS + 1);
+    if (is_in_bytes(node, &layout)) {
+        TRY(convert_in_bytes(node, &layout, &result));
+        return onnx_node_set_output(node, 0, result);
+    }
     TRY(make_weights(node, &layout, &result));
     TRY(multiply(node, result, true, &result));
     if (bias) TRY(ir_build_simple(onnx_at(node), "Add", NULL, result, bias, NULL, &result));
@@ -208,11 +280,12 @@ static const float bnb4_values[2][BNB4_CODES] = {
         0.7229568362236023F, 1},
 };
 
-/* The codes as [blocks, block]; those after the last weight are 0. */
-static Error *make_bnb4_codes(const OnnxNode *node, const NBits *layout, IrVariable **out) {
+/* The codes in a matrix of so many elements or more; those after the last weight are 0. */
+static Error *make_bnb4_codes(
+    const OnnxNode *node, const NBits *layout, int64_t rows, int64_t columns, IrVariable **out) {
     Tensor *packed;
     TRY(few_bits_input(node, NBITS_B, "B", &packed));
-    const int64_t count = layout->rows * layout->depth, dims[2] = {layout->blocks, layout->block};
+    const int64_t count = layout->rows * layout->depth, dims[2] = {rows, columns};
     const Shape shape = shape_make(2, dims);
     const FewBits codes = {
         .packed = packed,
@@ -243,7 +316,7 @@ static Error *make_bnb4_weights(
     const NBits matrix = {.rows = layout->blocks, .blocks = 1};
     IrVariable *codes, *table, *scales;
     TRY(block_floats(node, &matrix, BNB4_ABSMAX, "absmax", &scales));
-    TRY(make_bnb4_codes(node, layout, &codes));
+    TRY(make_bnb4_codes(node, layout, layout->blocks, layout->block, &codes));
     TRY(ir_build_cast(at, codes, DTYPE_INT32, &codes));
     TRY(onnx_constant_floats(node, bnb4_values[is_nf4], BNB4_CODES, &table));
     TRY(ir_build_simple(at, "CastLike", NULL, table, scales, NULL, &table));
@@ -254,10 +327,27 @@ static Error *make_bnb4_weights(
     return reshape(node, codes, layout->rows, layout->depth, out);
 }
 
+/* Blocks that end with their rows are those of FusedMatMulBlocks. */
+static bool is_bnb4_fused(const OnnxNode *node, const NBits *layout, bool transposed) {
+    const IrVariable *scales = onnx_input(node, BNB4_ABSMAX);
+    return transposed && takes_rows(node) && layout->depth % layout->block == 0 && scales &&
+           ir_variable_tensor(scales);
+}
+
+static Error *convert_bnb4_fused(
+    const OnnxNode *node, const NBits *layout, bool is_nf4, IrVariable **out) {
+    const NBits matrix = {.rows = layout->rows, .blocks = layout->depth / layout->block};
+    Fused fused = {0};
+    TRY(block_floats(node, &matrix, BNB4_ABSMAX, "absmax", &fused.scales));
+    TRY(make_bnb4_codes(node, layout, layout->rows, layout->depth, &fused.codes));
+    TRY(onnx_constant_floats(node, bnb4_values[is_nf4], BNB4_CODES, &fused.values));
+    return multiply_blocks(node, layout, &fused, is_half(onnx_input(node, BNB4_ABSMAX)), out);
+}
+
 Error *onnx_convert_matmul_bnb4(const OnnxNode *node) {
     static const char *const known[] = {
         "K", "N", "block_size", "quant_type", "transB", "training_mode", NULL};
-    NBits layout;
+    NBits layout = {0};
     IrVariable *weights, *result;
     int64_t table, transposed;
     TRY(onnx_attribute_check(node, known));
@@ -267,6 +357,10 @@ Error *onnx_convert_matmul_bnb4(const OnnxNode *node) {
         FAIL(INVALID, "quant_type is %" PRId64 ", not 0 (FP4) or 1 (NF4)", table);
     TRY(onnx_attribute_int(node, "transB", 1, &transposed));
     layout.blocks = (layout.rows * layout.depth + layout.block - 1) / layout.block;
+    if (is_bnb4_fused(node, &layout, transposed != 0)) {
+        TRY(convert_bnb4_fused(node, &layout, table == 1, &result));
+        return onnx_node_set_output(node, 0, result);
+    }
     TRY(make_bnb4_weights(node, &layout, table == 1, &weights));
     TRY(multiply(node, weights, transposed != 0, &result));
     return onnx_node_set_output(node, 0, result);

@@ -42,20 +42,47 @@ void reference_matmul_bfloat16(ReferenceCall *call) {
     finish(call, 2);
 }
 
+/* A block of a row as whole numbers of its step. */
+static void round_block(const double *from, int64_t count, float *to) {
+    float largest = 0, finite = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = fmaxf(largest, fabsf((float)from[i]));
+        finite += (float)from[i] - (float)from[i];
+    }
+    const bool is_large = largest >= 0x1p-100F;
+    const float inverse = is_large ? 127 / largest : 0, step = is_large ? largest / 127 : 0;
+    for (int64_t i = 0; i < count; i++)
+        to[i] = finite == 0 ? rintf((float)from[i] * inverse) * step : NAN;
+}
+
+/* A weight before its scale. */
+static double block_code(ReferenceCall *call, int64_t element, int64_t block) {
+    const double code = call->inputs[1].values[element];
+    if (call->inputs[5].present) return call->inputs[5].values[(int64_t)code];
+    return call->inputs[3].present ? code - call->inputs[3].values[block] : code;
+}
+
 void reference_matmul_blocks(ReferenceCall *call) {
+    enum { BLOCK_MAX = 512 };
     const ReferenceTensor *a = &call->inputs[0], *codes = &call->inputs[1];
-    const ReferenceTensor *scales = &call->inputs[2], *zeros = &call->inputs[3];
+    const ReferenceTensor *scales = &call->inputs[2], *bias = &call->inputs[4];
     ReferenceTensor *out = &call->outputs[0];
     const int64_t columns = codes->shape.dims[0], depth = codes->shape.dims[1];
     const int64_t block = attributes_int(call->attributes, "block_size");
+    const bool in_bytes = attributes_int(call->attributes, "activation_bits") == 8;
     for (int64_t i = 0; i < out->count; i++) {
-        double sum = 0;
-        for (int64_t k = 0; k < depth; k++) {
-            const int64_t at = i % columns * scales->shape.dims[1] + k / block;
-            const double zero = zeros->present ? zeros->values[at] : 0;
-            const float weight =
-                (float)(codes->values[i % columns * depth + k] - zero) * (float)scales->values[at];
-            sum += a->values[i / columns * depth + k] * (double)weight;
+        double sum = bias->present ? bias->values[i % columns] : 0;
+        for (int64_t first = 0; first < depth; first += block) {
+            const int64_t at = i % columns * scales->shape.dims[1] + first / block;
+            const int64_t count = depth - first < block ? depth - first : block;
+            const double *from = a->values + i / columns * depth + first;
+            float rounded[BLOCK_MAX];
+            if (in_bytes) round_block(from, count, rounded);
+            for (int64_t k = 0; k < count; k++) {
+                const double code = block_code(call, i % columns * depth + first + k, at);
+                const float weight = (float)code * (float)scales->values[at];
+                sum += (in_bytes ? (double)rounded[k] : from[k]) * (double)weight;
+            }
         }
         out->values[i] = sum;
     }

@@ -117,6 +117,13 @@ CASES = {
     "4 bits, large, an odd depth": nbits(40, 97, zeros="packed"),
     "2 bits, large": nbits(40, 96, bits=2, zeros="packed"),
     "8 bits, large": nbits(40, 96, bits=8, block=64),
+    # activations as bytes, as onnxruntime rounds them; both sum in float32
+    "4 bits, bytes of activations": nbits(40, 288, block=32, a=f(5, 288), accuracy_level=4),
+    "4 bits, bytes of activations, zero points and a bias": nbits(
+        41, 344, block=128, zeros="packed", bias=True, accuracy_level=4),
+    "8 bits, bytes of activations": nbits(40, 96, bits=8, block=32, accuracy_level=4),
+    "NF4, large": bnb4(40, 192, 64, 1),
+    "FP4, large, many rows": bnb4(33, 128, 32, 0, a=f(40, 128)),
     "DequantizeLinear before MatMul": dequantized("int4", 64, 40, zeros=False),
     "DequantizeLinear with zero points before MatMul": dequantized("uint4", 64, 42, zeros=True),
     "FP4": bnb4(6, 32, 16, 0),

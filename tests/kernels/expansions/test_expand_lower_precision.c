@@ -5,8 +5,6 @@ static void test_products_of_lower_precision_are_plain_operators(void **state) {
     static const ExpansionRow rows[] = {
         {"FusedMatMulBFloat16", "{activation=\"relu\"}", "float32[2,3] bfloat16[3,4] float32[4]", 1,
             "Cast(0) Cast(3) Cast(1) MatMul(4 5) Add(6 2) Relu(7) -> 8"},
-        {"FusedMatMulBlocks", "{block_size=2}", "float32[2,3] int4[4,3] float32[4,2] int4[4,2]", 1,
-            "DequantizeLinear(1 2 3) Transpose(4) MatMul(0 5) -> 6"},
         {"FusedMatMulInt8", NULL, "float32[2,3] int8[3,4] float32[4] - float32[2,4]", 1,
             "Sub(0 0) Equal(9 8) Where(10 0 8) ReduceMin(11 13) Min(14 12) ReduceMax(11 17) "
             "Max(18 16) Mul(15 20) Mul(19 20) Sub(23 22) Max(24 21) Div(6 25) Div(25 6) Neg(15) "

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/elementwise/cpu_small.h"
 #include "tests/kernels/fixtures/kernel_call.h"
 #include "tests/support/test_random.h"
 
@@ -26,16 +27,20 @@ static void test_codes_of_any_bits_become_floats(void **state) {
             float made[PADDED];
             if (!has_level((CpuLevel)level)) continue;
             cpu_widen_init(types[i], &one);
-            const CpuBlocksColumn column = {
-                .codes = codes,
-                .scales = scales,
-                .zeros = &one,
-                .zero_data = zeros,
+            CpuBlocks blocks = {
+                .columns = 1,
+                .depth = DEPTH,
                 .block = 16,
+                .blocks = 3,
                 .bits = dtype_bits(types[i]),
                 .is_signed = i % 2 == 0,
+                .has_zeros = true,
+                .codes = codes,
+                .zeros = zeros,
+                .scales = scales,
             };
-            cpu_blocks_widen_for((CpuLevel)level)(&column, 0, DEPTH, made);
+            cpu_blocks_init_values(&blocks);
+            cpu_blocks_widen_for((CpuLevel)level, blocks.bits)(&blocks, 0, 0, DEPTH, made);
             for (uint64_t k = 0; k < DEPTH; k++)
                 assert_true(made[k] ==
                             (cpu_widen_one(&one, codes, k) - cpu_widen_one(&one, zeros, k / 16)) *
@@ -46,8 +51,8 @@ static void test_codes_of_any_bits_become_floats(void **state) {
 
 /* Sums that go on where they were, at every level the same. */
 static void test_tiles_of_any_size_have_the_same_bits(void **state) {
-    enum { ROWS = 7, COLUMNS = 7, SUMS = ROWS * COLUMNS * CPU_BLOCKS_LANES };
-    static float wanted[SUMS], made[SUMS];
+    enum { ROWS = 7, COLUMNS = 11, SUMS = ROWS * COLUMNS };
+    static float wanted[SUMS], made[SUMS], sums[SUMS * CPU_BLOCKS_LANES];
     float *a = kernel_random_floats(1, ROWS * PADDED);
     float *weights = kernel_random_floats(2, COLUMNS * PADDED);
     (void)state;
@@ -55,13 +60,13 @@ static void test_tiles_of_any_size_have_the_same_bits(void **state) {
         for (int64_t columns = 1; columns <= COLUMNS; columns++)
             for (int level = CPU_LEVEL_PORTABLE; level <= CPU_LEVEL_AVX512; level++) {
                 float *to = level == CPU_LEVEL_PORTABLE ? wanted : made;
-                CpuBlocksTile tile = {a, weights, PADDED, PADDED, rows, columns, 16, to, COLUMNS,
-                    .accumulate = false};
+                CpuBlocksTile tile = {a, weights, PADDED, PADDED, rows, columns, 16, sums, COLUMNS,
+                    .out = to, .out_row = columns};
                 if (!has_level((CpuLevel)level)) continue;
                 memset(to, 0, SUMS * sizeof *to);
                 cpu_blocks_product_for((CpuLevel)level)(&tile);
                 tile.a += 16, tile.weights += 16, tile.depth = PADDED - 16;
-                tile.accumulate = true;
+                tile.accumulate = tile.is_last = true;
                 cpu_blocks_product_for((CpuLevel)level)(&tile);
                 if (to == made) assert_memory_equal(made, wanted, sizeof made);
             }

@@ -1,0 +1,32 @@
+#pragma once
+/* What the AVX-512 kernels of products with weights in blocks share: the sums of vectors. Included
+ * by cpu_blocks_rows.c, cpu_blocks_tile.c and cpu_blocks_dot.c. Pure: no state. */
+#include <immintrin.h>
+
+#include "kernels/cpu/core/cpu_vector.h"
+
+/* Keeps the compiler from reading an operand from memory for each of its uses. */
+#define CPU_IN_REGISTER(value) __asm__("" : "+v"(value))
+
+/* cpu_f32x16_sum of four vectors. */
+CPU_TARGET_AVX512 CPU_INLINE __m128 cpu_blocks_sums_avx512(
+    __m512 v0, __m512 v1, __m512 v2, __m512 v3) {
+    const __m512 low =
+        _mm512_add_ps(_mm512_shuffle_f32x4(v0, v1, 0x44), _mm512_shuffle_f32x4(v0, v1, 0xee));
+    const __m512 high =
+        _mm512_add_ps(_mm512_shuffle_f32x4(v2, v3, 0x44), _mm512_shuffle_f32x4(v2, v3, 0xee));
+    __m512 all =
+        _mm512_add_ps(_mm512_shuffle_f32x4(low, high, 0x88), _mm512_shuffle_f32x4(low, high, 0xdd));
+    all = _mm512_add_ps(all, _mm512_permute_ps(all, 0x4e));
+    all = _mm512_add_ps(all, _mm512_permute_ps(all, 0xb1));
+    const __m512i firsts = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, all));
+}
+
+/* The sums of one vector, or of a multiple of four. */
+CPU_TARGET_AVX512 CPU_INLINE void cpu_blocks_store_avx512(
+    const __m512 *sums, int columns, float *to) {
+    if (columns == 1) *to = cpu_f32x16_sum((CpuF32x16)sums[0]);
+    CPU_UNROLL for (int c = 0; c + 4 <= columns; c += 4) _mm_storeu_ps(
+        to + c, cpu_blocks_sums_avx512(sums[c], sums[c + 1], sums[c + 2], sums[c + 3]));
+}
