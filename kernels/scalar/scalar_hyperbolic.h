@@ -1,6 +1,7 @@
 #pragma once
 /* tanh, sinh, cosh, sigmoid, erf. Errors against the exact value below 3 ulp (float32 and float64).
- * sinh and cosh of float32 compute in float64. Used by the cpu's kernels and, through
+ * sinh and cosh of float32 compute in float64. sigmoid of float32 is 0 where it is no normal
+ * number. Used by the cpu's kernels and, through
  * scalar_float.h, the CUDA kernels. Pure: no state. */
 #include "kernels/scalar/scalar_exponential.h"
 
@@ -59,19 +60,48 @@ SCALAR float scalar_cosh_f32(float x) {
     return scalar_canonical_f32((float)scalar_cosh_f64((double)x));
 }
 
-SCALAR float scalar_sigmoid_f32(float x) {
-    float e = scalar_exp_falling_f32(-scalar_abs_f32(x));
+/* From here on e^-a is no longer a normal number. */
+#define SCALAR_SIGMOID_END_F32 87.33f
+
+/* e^-a of a >= 0 in few steps: 0 beyond the end, whose result would be below the normal range. A
+ * NaN gives any NaN. Adding the rounder leaves the exponent of 2^-k, with its bias of 127, in the
+ * low bits. The polynomial is fitted to e^-s with s within ln 2 / 2; its error is 1.8e-8. */
+SCALAR float scalar_exp_minus_f32(float a) {
+    const float rounder = SCALAR_ROUNDER_F32 + 127.0f;
+    uint32_t kept = a > SCALAR_SIGMOID_END_F32 ? 0 : UINT32_MAX;
+    float shifted = a * -1.44269504f + rounder;
+    float k = shifted - rounder;
+    float s = (a + k * SCALAR_LN2_HIGH_F32) + k * SCALAR_LN2_LOW_F32;
+    float q = 1.38592592e-3f;
+    q = q * s - 8.37480556e-3f;
+    q = q * s + 4.16677259e-2f;
+    q = q * s - 1.66664198e-1f;
+    q = q * s + 0.49999994f;
+    q = q * s - 1.0f;
+    float e = (q * s + 1.0f) * scalar_make_f32(scalar_bits_f32(shifted) << 23);
+    return scalar_keep_f32(e, kept);
+}
+
+/* The sigmoid; a NaN gives any NaN. */
+SCALAR float scalar_sigmoid_loose_f32(float x) {
+    float e = scalar_exp_minus_f32(scalar_abs_f32(x));
     uint32_t negative = 0 - (scalar_bits_f32(x) >> 31);
     /* chosen as bits: compilers turn a choice between floats into two divisions */
     float above =
         scalar_make_f32((scalar_bits_f32(e) & negative) | (scalar_bits_f32(1.0f) & ~negative));
-    return scalar_canonical_f32(above / (1.0f + e));
+    return above / (1.0f + e);
 }
 
-SCALAR double scalar_sigmoid_f64(double x) {
+SCALAR double scalar_sigmoid_loose_f64(double x) {
     double e = scalar_exp_f64(-scalar_abs_f64(x));
-    double y = (x < 0.0 ? e : 1.0) / (1.0 + e);
-    return scalar_canonical_f64(y);
+    return (x < 0.0 ? e : 1.0) / (1.0 + e);
+}
+
+SCALAR float scalar_sigmoid_f32(float x) {
+    return scalar_canonical_f32(scalar_sigmoid_loose_f32(x));
+}
+SCALAR double scalar_sigmoid_f64(double x) {
+    return scalar_canonical_f64(scalar_sigmoid_loose_f64(x));
 }
 
 SCALAR float scalar_erf_f32(float x) {

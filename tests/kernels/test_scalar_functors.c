@@ -29,7 +29,9 @@ static double ulps_f64(double got, long double want) {
     return (double)(fabsl((long double)got - want) / (long double)unit);
 }
 
-static double sigmoid_reference(double x) { return 1 / (1 + exp(-x)); }
+static double sigmoid_reference(double x) {
+    return x < (double)-SCALAR_SIGMOID_END_F32 ? 0 : 1 / (1 + exp(-x));
+}
 static double softplus_reference(double x) { return x > 30 ? x : log1p(exp(x)); }
 
 static double softsign_reference(double x) { return x / (1 + fabs(x)); }
