@@ -46,43 +46,53 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     }                                                                                              \
     struct tile_needs_semicolon
 
-/* Processes all channels; the last vector ends with the last channel. */
-#define DEFINE_GROUP(level, TARGET, LANES, PIXELS)                                                 \
-    DEFINE_TILE(level, TARGET, LANES, PIXELS, 2);                                                  \
-    DEFINE_TILE(level, TARGET, LANES, PIXELS, 1);                                                  \
-    TARGET CPU_INLINE void group_##level##_##PIXELS(const CpuConvLastDepthwise *conv,              \
-        const float *x, const float *w, int64_t row_count, int64_t column_count, float *y) {       \
-        const int64_t channels = conv->channels;                                                   \
-        int64_t c = 0;                                                                             \
-        for (; c + 2 * (LANES) <= channels; c += 2 * (LANES))                                      \
-            tile_##level##_##PIXELS##x2(conv, x + c, w + c, row_count, column_count, y + c);       \
-        for (; c < channels; c += (LANES)) {                                                       \
-            if (c + (LANES) > channels) c = channels - (LANES);                                    \
-            tile_##level##_##PIXELS##x1(conv, x + c, w + c, row_count, column_count, y + c);       \
-        }                                                                                          \
+/* Processes a row of pixels of VECTORS × LANES channels: their part of the image and of the weights
+ * stays in the first level cache. */
+#define DEFINE_SPAN(level, TARGET, LANES, VECTORS)                                                 \
+    DEFINE_TILE(level, TARGET, LANES, 4, VECTORS);                                                 \
+    DEFINE_TILE(level, TARGET, LANES, 3, VECTORS);                                                 \
+    DEFINE_TILE(level, TARGET, LANES, 2, VECTORS);                                                 \
+    DEFINE_TILE(level, TARGET, LANES, 1, VECTORS);                                                 \
+    TARGET CPU_INLINE void span_##level##_##VECTORS(const CpuConvLastDepthwise *conv,              \
+        const float *x, const float *w, int64_t row_count, int64_t column_count, int64_t pixels,   \
+        float *y) {                                                                                \
+        const int64_t step = conv->window.stride[WIDTH] * conv->channels;                          \
+        for (; pixels >= 4; pixels -= 4, x += 4 * step, y += 4 * conv->channels)                   \
+            tile_##level##_4x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+        if (pixels == 3)                                                                           \
+            tile_##level##_3x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+        else if (pixels == 2)                                                                      \
+            tile_##level##_2x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+        else if (pixels == 1)                                                                      \
+            tile_##level##_1x##VECTORS(conv, x, w, row_count, column_count, y);                    \
     }                                                                                              \
-    struct group_needs_semicolon
+    struct span_needs_semicolon
 
-/* Processes at least LANES channels; fewer go to `narrower`. */
+/* Processes at least LANES channels; fewer go to `narrower`. The last vector ends with the last
+ * channel. One pixel takes more channels at once, so that no sum waits for the one before. */
 #define DEFINE_PIXELS(level, TARGET, LANES, narrower)                                              \
     typedef float Vector_##level __attribute__((vector_size(4 * (LANES))));                        \
     typedef float Unaligned_##level                                                                \
         __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
-    DEFINE_GROUP(level, TARGET, LANES, 4);                                                         \
-    DEFINE_GROUP(level, TARGET, LANES, 1);                                                         \
+    DEFINE_SPAN(level, TARGET, LANES, 2);                                                          \
+    DEFINE_SPAN(level, TARGET, LANES, 1);                                                          \
+    DEFINE_TILE(level, TARGET, LANES, 1, 6);                                                       \
     TARGET static void pixels_##level(const CpuConvLastDepthwise *conv, const float *x,            \
         const float *w, int64_t row_count, int64_t column_count, int64_t pixels, float *y) {       \
         const int64_t channels = conv->channels;                                                   \
-        const int64_t step = conv->window.stride[WIDTH] * channels;                                \
         if (channels < (LANES)) {                                                                  \
             narrower(conv, x, w, row_count, column_count, pixels, y);                              \
             return;                                                                                \
         }                                                                                          \
-        int64_t p = 0;                                                                             \
-        for (; p + 4 <= pixels; p += 4)                                                            \
-            group_##level##_4(conv, x + p * step, w, row_count, column_count, y + p * channels);   \
-        for (; p < pixels; p++)                                                                    \
-            group_##level##_1(conv, x + p * step, w, row_count, column_count, y + p * channels);   \
+        int64_t c = 0;                                                                             \
+        for (; pixels == 1 && c + 6 * (LANES) <= channels; c += 6 * (LANES))                       \
+            tile_##level##_1x6(conv, x + c, w + c, row_count, column_count, y + c);                \
+        for (; c + 2 * (LANES) <= channels; c += 2 * (LANES))                                      \
+            span_##level##_2(conv, x + c, w + c, row_count, column_count, pixels, y + c);          \
+        for (; c < channels; c += (LANES)) {                                                       \
+            if (c + (LANES) > channels) c = channels - (LANES);                                    \
+            span_##level##_1(conv, x + c, w + c, row_count, column_count, pixels, y + c);          \
+        }                                                                                          \
     }                                                                                              \
     struct pixels_need_semicolon
 
@@ -133,7 +143,7 @@ static Reach reach_of(const Window *window, uint32_t dimension, int64_t output) 
 void cpu_conv_last_depthwise_prepare(CpuConvLastDepthwise *conv, CpuLevel level) {
     const Window *window = &conv->window;
     const int64_t width = window->output[WIDTH];
-    conv->epilogue_row = cpu_epilogue_row_for(level);
+    conv->epilogue_rows = cpu_epilogue_rows_for(level);
     conv->pixels = pixels_for(level);
     conv->first_whole = 0;
     while (conv->first_whole < width && reach_of(window, WIDTH, conv->first_whole).begin > 0)
@@ -174,9 +184,17 @@ static void run_row(const Run *run, int64_t image, int64_t row) {
     if (conv->end_whole > conv->first_whole)
         sum_pixels(run, x, &rows, conv->first_whole, conv->end_whole - conv->first_whole, y);
     for (int64_t i = conv->end_whole; i < width; i++) sum_pixels(run, x, &rows, i, 1, y);
-    for (int64_t i = 0; i < width; i++, y += channels)
-        conv->epilogue_row(&conv->epilogue, y, channels, conv->has_bias ? run->buffers.bias : NULL,
-            1, conv->has_residual ? run->buffers.residual + at + i * channels : NULL, y);
+    const CpuEpilogueRows all = {
+        .rows = width,
+        .count = channels,
+        .sums = y,
+        .sums_step = channels,
+        .bias = conv->has_bias ? run->buffers.bias : NULL,
+        .residual = conv->has_residual ? run->buffers.residual + at : NULL,
+        .to = y,
+        .to_step = channels,
+    };
+    conv->epilogue_rows(&conv->epilogue, &all);
 }
 
 static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {

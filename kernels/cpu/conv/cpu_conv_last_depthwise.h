@@ -18,7 +18,7 @@ struct CpuConvLastDepthwise {
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
     /* The members below are set by cpu_conv_last_depthwise_prepare. */
-    CpuEpilogueRow *epilogue_row;
+    CpuEpilogueRowsRun *epilogue_rows;
     CpuDepthwisePixels *pixels;
     int64_t first_whole, end_whole; /* columns of outputs whose windows are inside the rows */
 };

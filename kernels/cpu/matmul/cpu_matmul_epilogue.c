@@ -37,14 +37,15 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
 typedef void Linear(
     const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step);
 
-/* Runs groups of rows, with enough elements for a call of the activation's loop. */
+/* Runs groups of rows, with enough elements for a call of the activation's loop. Rows that follow
+ * each other are a group where they lie. */
 static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, Linear *linear) {
     float group[GROUP_MAX];
     const int64_t fitting = GROUP_MAX / rows->count, most = fitting > 1 ? fitting : 1;
     CpuEpilogueRows part = *rows;
     for (int64_t left = rows->rows; left > 0; left -= part.rows) {
         part.rows = left < most ? left : most;
-        float *to = part.rows > 1 ? group : part.to;
+        float *to = part.rows > 1 && part.to_step != part.count ? group : part.to;
         linear(epilogue, &part, to, part.count);
         activate(epilogue, to, part.rows * part.count, epilogue->limits, epilogue->limits + 1);
         for (int64_t i = 0; i < part.rows && to == group; i++)
