@@ -115,6 +115,8 @@ CASES = {
     "4 bits, large": nbits(40, 96, block=32, a=f(35, 96)),
     "4 bits, large, zero points and a tail": nbits(40, 602, block=32, zeros="packed", bias=True),
     "4 bits, large, an odd depth": nbits(40, 97, zeros="packed"),
+    "4 bits, large, float16": nbits(40, 96, block=32, zeros="packed", dtype=np.float16),
+    "4 bits, large, float16 and bytes of activations": nbits(40, 96, block=32, dtype=np.float16, accuracy_level=4),
     "2 bits, large": nbits(40, 96, bits=2, zeros="packed"),
     "8 bits, large": nbits(40, 96, bits=8, block=64),
     # activations as bytes, as onnxruntime rounds them; both sum in float32
