@@ -122,28 +122,48 @@ Error *integers_sink(Fusion *fusion, IrBinding *binding) {
     return dequantize_results(fusion, binding, &quantized, moved);
 }
 
-static bool keeps_elements(OperatorId id) {
+/* The number of leading operands of an operator whose results are their elements, each once; 0: it
+ * is none. */
+static uint32_t kept_operands(const IrBinding *binding) {
+    const OperatorId id = binding->operator_info->id;
+    if (id == OPERATOR_CONCAT) return binding->operand_count;
     return id == OPERATOR_RESHAPE || id == OPERATOR_TRANSPOSE || id == OPERATOR_FLATTEN ||
            id == OPERATOR_SQUEEZE || id == OPERATOR_UNSQUEEZE || id == OPERATOR_IDENTITY;
 }
 
-Error *integers_raise(Fusion *fusion, IrBinding *binding) {
-    Quantized quantized;
-    if (!quantized_read(binding, OPERATOR_QUANTIZE_LINEAR, &quantized)) return NULL;
-    if (!quantized.is_one || !quantized_is_byte(quantized.dtype)) return NULL;
-    const IrBinding *moves = quantized.values->binding;
-    if (!moves || moves->kind != IR_OPERATOR || moves->block != binding->block) return NULL;
-    if (!keeps_elements(moves->operator_info->id) || fusion_uses(fusion, quantized.values) != 1)
-        return NULL;
-    IrVariable *const from[] = {fusion_operand(moves, 0), quantized.scale, quantized.zero};
-    IrVariable *inputs[] = {NULL, fusion_operand(moves, 1)};
-    IrType type = from[0]->type;
-    if (type.kind != IR_TYPE_TENSOR || type.dtype != DTYPE_FLOAT32) return NULL;
-    type.dtype = quantized.dtype;
-    OWN(Attributes, attributes) = NULL;
+static bool are_floats(const IrBinding *binding, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const IrType *type = &fusion_operand(binding, i)->type;
+        if (type->kind != IR_TYPE_TENSOR || type->dtype != DTYPE_FLOAT32) return false;
+    }
+    return true;
+}
+
+static Error *quantize_operand(
+    Fusion *fusion, const Quantized *to, IrVariable *operand, IrVariable **out) {
+    IrVariable *const inputs[] = {operand, to->scale, to->zero};
+    IrType type = operand->type;
+    type.dtype = to->dtype;
     OWN(Attributes, how) = NULL;
+    TRY(copy_attributes(to->binding, &how));
+    return fusion_insert(fusion, to->binding, "QuantizeLinear", how, 3, inputs, &type, out);
+}
+
+Error *integers_raise(Fusion *fusion, IrBinding *binding) {
+    Quantized to;
+    IrVariable *inputs[OPERANDS_MAX];
+    if (!quantized_read(binding, OPERATOR_QUANTIZE_LINEAR, &to)) return NULL;
+    if (!to.is_one || !quantized_is_byte(to.dtype)) return NULL;
+    const IrBinding *moves = to.values->binding;
+    if (!moves || moves->kind != IR_OPERATOR || moves->block != binding->block) return NULL;
+    const uint32_t kept = kept_operands(moves), count = moves->operand_count;
+    if (kept == 0 || count > OPERANDS_MAX || fusion_uses(fusion, to.values) != 1) return NULL;
+    if (!are_floats(moves, kept)) return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        inputs[i] = fusion_operand(moves, i);
+        if (i < kept) TRY(quantize_operand(fusion, &to, inputs[i], &inputs[i]));
+    }
+    OWN(Attributes, attributes) = NULL;
     TRY(copy_attributes(moves, &attributes));
-    TRY(copy_attributes(binding, &how));
-    TRY(fusion_insert(fusion, binding, "QuantizeLinear", how, 3, from, &type, &inputs[0]));
-    return fusion_replace(fusion, binding, moves->operator_info->name, attributes, 2, inputs);
+    return fusion_replace(fusion, binding, moves->operator_info->name, attributes, count, inputs);
 }

@@ -58,6 +58,8 @@ static Error *plan_as(Device *device, const PlanRequest *request, const char *na
     OWN(CpuPointwise, program) = NULL;
     TRY(cpu_elementwise_lower(request, cpu_device(device)->level, &program));
     cpu_pointwise_join_bytes(program);
+    if (cpu_pointwise_has_table(request, program))
+        return cpu_pointwise_plan_table(device, request, name, program, out);
     return cpu_pointwise_plan(device, request, name, program, out);
 }
 

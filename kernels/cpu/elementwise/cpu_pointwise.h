@@ -71,3 +71,8 @@ uint32_t cpu_pointwise_place(const CpuPointwise *program, bool *out_needed, uint
 /* A plan that runs the program's last step into output 0. Declines when program->missing. */
 MUST_CHECK Error *cpu_pointwise_plan(Device *device, const PlanRequest *request,
     const char *kernel_name, const CpuPointwise *program, Plan **out);
+/* Whether the program maps one tensor of bytes to bytes; a plan that looks its elements up in a
+ * table (cpu_pointwise_table.c). */
+bool cpu_pointwise_has_table(const PlanRequest *request, const CpuPointwise *program);
+MUST_CHECK Error *cpu_pointwise_plan_table(Device *device, const PlanRequest *request,
+    const char *kernel_name, const CpuPointwise *program, Plan **out);
