@@ -32,7 +32,7 @@ READERS = (("tests/golden/", ("compiler",), ()), ("tests/programs/", ("vm",), ()
 # Code: path prefix, and tests of other folders that run it.
 BESIDE = (("kernels/", ("conformance",), ()), ("tools/", (), ("commands/test_usage.py",)),
           ("scheduler/", (), ("service/test_daemon.py",)), ("store/", (), ("commands/test_store.py",)),
-          ("compiler/", (), ("models/test_models.py", "models/test_zoo.py")),
+          ("compiler/", (), ("models/test_models.py", "models/test_slots.py", "models/test_zoo.py")),
           ("compiler/frontend/", (), ("models/test_compositions.py", "models/test_contrib_attention.py",
                                       "models/test_contrib_others.py", "models/test_few_bits.py", "models/test_ml.py",
                                       "models/test_searches.py")),
@@ -42,7 +42,7 @@ QUICK_S = 5
 SECONDS_OF_QUICK = 1  # of most; the longest take QUICK_S
 SECONDS = {"kernels": 9, "cuda": 15, "looks at the stop": 130, "conformance": 25, "conformance with SSE41": 25,
            "conformance with AVX2": 25, "conformance of cuda": 36, "serialize": 10, "store": 80, "control": 33, "jobs": 29,
-           "migration": 60, "models/test_zoo.py": 15, "models/test_contrib_attention.py": 28,
+           "migration": 60, "models/test_slots.py": 20, "models/test_zoo.py": 15, "models/test_contrib_attention.py": 28,
            "models/test_contrib_others.py": 60, "models/test_searches.py": 40, "models/test_ml.py": 8,
            "models/test_compositions.py": 6}
 BUDGET_S = 120 * (os.cpu_count() or 1)  # two minutes of each processor, which leaves one of the three for building

@@ -209,6 +209,10 @@ static Error *choose(SlotChoice *choice) {
     slot_strings_find(module, choice->strings);
     TRY(ir_side_table(module, 1, &table));
     choice->needs = table;
+    TRY(ir_side_table(module, sizeof(bool), &table));
+    choice->demanded = table;
+    TRY(ir_side_table(module, sizeof(bool), &table));
+    choice->computed = table;
     TRY(ir_side_table(module, 1, &table));
     choice->eligible = table;
     TRY(ir_side_table(module, 1, &table));
@@ -249,6 +253,8 @@ void slot_choice_deinit(SlotChoice *choice) {
     memory_free(choice->of);
     memory_free(choice->strings);
     memory_free(choice->needs);
+    memory_free(choice->demanded);
+    memory_free(choice->computed);
     memory_free(choice->eligible);
     memory_free(choice->pinned);
     memory_free(choice->first_result);

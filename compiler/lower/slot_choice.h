@@ -4,9 +4,10 @@
  * module.
  *
  * Shapes, trip counts, conditions and strings are on the host, the rest on the device. Small
- * integers and bools stay on the host, too, if all their uses are of that kind or if they are made
- * from host values. The choice starts with every possible value on the host and moves values to the
- * device until no slot changes, so the result does not depend on the order.
+ * integers and bools stay on the host, too, if they are made from host values alone, or if shapes
+ * or control flow are made of them and the device does not use them. The choice starts with every
+ * possible value on the host and moves values to the device until no slot changes, so the result
+ * does not depend on the order.
  *
  * All results of an operator are in the slot that its kernel runs in, whatever their sizes; the
  * pass assign_slots copies a small result that decides something to the host. Strings, the results
@@ -20,6 +21,8 @@ typedef struct SlotChoice {
     const IrModule *module;
     uint8_t *of;            /* by variable id */
     bool *strings;          /* by variable id: slot_strings.h */
+    bool *demanded;         /* by variable id: slot_demand.h */
+    bool *computed;         /* by variable id: depends on values that are on the device */
     uint8_t *needs;         /* by variable id: bit 0 used on the host, bit 1 on the device */
     uint8_t *eligible;      /* by variable id: may be on the host */
     uint8_t *pinned;        /* by variable id: the slot is fixed for every use */

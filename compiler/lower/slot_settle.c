@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/lower/slot_demand.h"
 
 enum { NEEDS_HOST = 1, NEEDS_DEVICE = 2, WANTED_NOTHING = 255 };
 
@@ -76,6 +77,17 @@ static void variable_to_device(Settling *self, const IrVariable *variable) {
     touch_variable(self, variable);
 }
 
+/* Notes that a variable depends on values that are on the device. No other function does. */
+static void variable_computed(Settling *self, const IrVariable *variable) {
+    if (self->choice->computed[variable->id]) return;
+    self->choice->computed[variable->id] = true;
+    touch_variable(self, variable);
+}
+
+static bool is_computed(const SlotChoice *choice, const IrVariable *variable) {
+    return variable && !variable->constant && choice->computed[variable->id];
+}
+
 static void result_to_device(Settling *self, const IrFunction *function, uint32_t index) {
     SlotChoice *choice = self->choice;
     uint32_t at = choice->first_result[function->index] + index;
@@ -112,10 +124,14 @@ static bool makes_large(const IrBinding *binding) {
     return false;
 }
 
-static bool only_host(uint8_t needs) { return needs == NEEDS_HOST; }
+/* True for a value that is worth a copy to the host: control flow or shapes are made of it, and the
+ * device does not use it. */
+static bool stays(const SlotChoice *choice, const IrVariable *variable) {
+    return choice->needs[variable->id] == NEEDS_HOST && choice->demanded[variable->id];
+}
 
 static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding) {
-    bool from_host = false, inputs_small = true, inputs_on_host = true;
+    bool from_host = false, inputs_small = true, inputs_on_host = true, computed = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const IrVariable *input = binding->operands[i];
         if (!input || input->constant) continue;
@@ -127,25 +143,32 @@ static bool operator_may_stay(const SlotChoice *choice, const IrBinding *binding
         bool reads_value = operator_reads_value(binding->operator_info, i);
         if (!reads_value && !slot_choice_is_small(&input->type)) inputs_small = false;
     }
-    uint8_t needs = 0;
-    bool integers = true;
+    bool integers = true, demanded = false, on_device = false;
     for (uint32_t i = 0; i < binding->result_count; i++) {
         const IrVariable *result = binding->results[i];
         if (!choice->eligible[result->id]) return false;
         if (makes_large(binding) && !slot_choice_is_small(&result->type)) return false;
         if (dtype_is_float(result->type.dtype)) integers = false;
-        needs |= choice->needs[result->id];
+        if (choice->needs[result->id] & NEEDS_DEVICE) on_device = true;
+        if (stays(choice, result)) demanded = true;
+        if (choice->computed[result->id]) computed = true;
     }
-    if (inputs_on_host && from_host && integers) return true;
-    return only_host(needs) && inputs_small;
+    if (inputs_on_host && from_host && integers && !computed) return true;
+    return demanded && !on_device && inputs_small;
 }
 
 /* All results of a kernel are in one slot: if one is on the device, so are the others. */
 static void settle_operator(Settling *self, const IrBinding *binding) {
     const SlotChoice *choice = self->choice;
-    bool on_host = true;
-    for (uint32_t i = 0; i < binding->result_count; i++)
+    bool on_host = true, computed = false;
+    for (uint32_t i = 0; i < binding->operand_count; i++)
+        if (!operator_reads_value(binding->operator_info, i) &&
+            is_computed(choice, binding->operands[i]))
+            computed = true;
+    for (uint32_t i = 0; i < binding->result_count; i++) {
+        if (computed) variable_computed(self, binding->results[i]);
         if (choice->of[binding->results[i]->id] == 1) on_host = false;
+    }
     if (on_host && operator_may_stay(choice, binding)) return;
     for (uint32_t i = 0; i < binding->result_count; i++)
         variable_to_device(self, binding->results[i]);
@@ -155,9 +178,12 @@ static void settle_if(Settling *self, const IrBinding *binding) {
     const SlotChoice *choice = self->choice;
     for (uint32_t i = 0; i < binding->result_count; i++) {
         bool made_on_host = true;
-        for (uint32_t b = 0; b < binding->block_count; b++)
-            if (slot_of(choice, binding->blocks[b]->results[i]) == 1) made_on_host = false;
-        if (!made_on_host && !only_host(choice->needs[binding->results[i]->id]))
+        for (uint32_t b = 0; b < binding->block_count; b++) {
+            const IrVariable *made = binding->blocks[b]->results[i];
+            if (slot_of(choice, made) == 1) made_on_host = false;
+            if (is_computed(choice, made)) variable_computed(self, binding->results[i]);
+        }
+        if (!made_on_host && !stays(choice, binding->results[i]))
             variable_to_device(self, binding->results[i]);
     }
     for (uint32_t b = 0; b < binding->block_count; b++) {
@@ -171,11 +197,15 @@ static void settle_if(Settling *self, const IrBinding *binding) {
 static void settle_call(Settling *self, const IrBinding *binding) {
     const SlotChoice *choice = self->choice;
     const IrFunction *callee = binding->function;
-    for (uint32_t i = 0; i < binding->result_count; i++)
+    for (uint32_t i = 0; i < binding->result_count; i++) {
         unify_with_result(self, binding->results[i], callee, i);
+        if (is_computed(choice, callee->body->results[i]))
+            variable_computed(self, binding->results[i]);
+    }
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const IrVariable *parameter = callee->body->parameters[i];
-        if (slot_of(choice, binding->operands[i]) == 1 && !only_host(choice->needs[parameter->id]))
+        if (is_computed(choice, binding->operands[i])) variable_computed(self, parameter);
+        if (slot_of(choice, binding->operands[i]) == 1 && !stays(choice, parameter))
             variable_to_device(self, parameter);
     }
 }
@@ -187,14 +217,18 @@ static void settle_function(Settling *self, const IrFunction *function) {
     bool tail = results_are(body->last, body);
     for (uint32_t i = 0; i < body->result_count; i++) {
         const IrVariable *result = body->results[i];
+        if (is_computed(choice, result)) push_list(self, &self->callers, function->index);
         if (tail) unify_with_result(self, result, function, i);
         if (function->exported ? slot_of(choice, result) == 1 || result->constant
-                               : slot_of(choice, result) == 1 && !only_host(needs[i]))
+                               : slot_of(choice, result) == 1 &&
+                                     !(needs[i] == NEEDS_HOST && choice->demanded[result->id]))
             result_to_device(self, function, i);
     }
-    for (uint32_t i = 0; function->exported && i < body->parameter_count; i++)
-        if (!only_host(choice->needs[body->parameters[i]->id]))
-            variable_to_device(self, body->parameters[i]);
+    for (uint32_t i = 0; function->exported && i < body->parameter_count; i++) {
+        const IrVariable *parameter = body->parameters[i];
+        if (!stays(choice, parameter)) variable_to_device(self, parameter);
+        if (choice->of[parameter->id] == 1) variable_computed(self, parameter);
+    }
 }
 
 /* Updates the wish of a site, then the variable's needs, which join the wishes of all its sites. */
@@ -253,6 +287,13 @@ static void refresh(Settling *self, uint32_t index) {
         want_of_callee(self, site++, binding, i);
 }
 
+/* Values of lists, closures and the like are on the device. */
+static void settle_other(Settling *self, const IrBinding *binding) {
+    for (uint32_t i = 0; i < binding->result_count; i++)
+        if (self->choice->of[binding->results[i]->id] == 1)
+            variable_computed(self, binding->results[i]);
+}
+
 static void settle(Settling *self, uint32_t index) {
     const Item *item = &self->items[index];
     if (!item->binding)
@@ -263,6 +304,8 @@ static void settle(Settling *self, uint32_t index) {
         settle_if(self, item->binding);
     else if (item->binding->kind == IR_CALL)
         settle_call(self, item->binding);
+    else
+        settle_other(self, item->binding);
 }
 
 /* ---- lists: items by variable, callers by function ---- */
@@ -400,6 +443,7 @@ static Error *prepare(Settling *self) {
  * host. */
 static Error *run(Settling *self) {
     TRY(prepare(self));
+    TRY(slot_demand_find(self->choice));
     for (uint32_t i = 0; i < self->item_count; i++) refresh(self, i);
     for (uint32_t i = 0; i < self->item_count; i++) push(self, i);
     while (self->queue_count > 0) {
