@@ -19,7 +19,9 @@ const int64_t channels_last_order[IMAGE_RANK] = {0, 2, 3, 1};
 
 bool channels_last_is_image(const IrVariable *variable) {
     const IrType *type = &variable->type;
-    return !variable->constant && type->kind == IR_TYPE_TENSOR && type->dtype == DTYPE_FLOAT32 &&
+    return !variable->constant && type->kind == IR_TYPE_TENSOR &&
+           (type->dtype == DTYPE_FLOAT32 || type->dtype == DTYPE_INT8 ||
+               type->dtype == DTYPE_UINT8) &&
            type->rank_known && type->rank == IMAGE_RANK;
 }
 

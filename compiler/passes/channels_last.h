@@ -19,7 +19,7 @@ typedef struct ChannelsLast {
 
 /* The order of a Transpose of [N, C, H, W] to [N, H, W, C]. */
 extern const int64_t channels_last_order[4];
-/* Returns whether a variable is a computed tensor of float32 and rank 4. */
+/* Returns whether a variable is a computed tensor of float32 or bytes and of rank 4. */
 bool channels_last_is_image(const IrVariable *variable);
 /* Converts the type [N, C, H, W] to [N, H, W, C]. */
 IrType channels_last_type(const IrType *first);

@@ -5,7 +5,16 @@
 #include "compiler/passes/constants.h"
 #include "kernels/planning/pointwise_program.h"
 
-enum { CHANNELS = 1, HEIGHT = 2, WIDTH = 3, RANK = 4, OPERANDS_MAX = 4 };
+enum {
+    CHANNELS = 1,
+    HEIGHT = 2,
+    WIDTH = 3,
+    RANK = 4,
+    OPERANDS_MAX = 4,
+    QUANTIZED_OPERANDS_MAX = 9,
+    SCALE = 1,
+    ZERO_POINT = 2,
+};
 
 /* The operand before the pass: forms are stored by this variable. */
 static IrVariable *operand_at(const IrBinding *binding, uint32_t index) {
@@ -17,8 +26,17 @@ static bool is_conv(const IrBinding *binding) {
            binding->operator_info->id == OPERATOR_FUSED_CONV;
 }
 
+static bool is_conv_of_bytes(const IrBinding *binding) {
+    return binding->operator_info->id == OPERATOR_QLINEAR_CONV;
+}
+
+static bool is_quantization(const IrBinding *binding) {
+    const OperatorId id = binding->operator_info->id;
+    return id == OPERATOR_QUANTIZE_LINEAR || id == OPERATOR_DEQUANTIZE_LINEAR;
+}
+
 static const Tensor *weights_of(const IrBinding *conv) {
-    const IrVariable *weights = operand_at(conv, 1);
+    const IrVariable *weights = operand_at(conv, is_conv_of_bytes(conv) ? 3 : 1);
     return weights ? ir_variable_tensor(weights) : NULL;
 }
 
@@ -77,17 +95,39 @@ static bool takes_concat(const ChannelsLast *pass, const IrBinding *concat) {
     return concat->operand_count > 0;
 }
 
+/* True for one scale, or one for each channel. */
+static bool takes_quantization(const ChannelsLast *pass, const IrBinding *binding) {
+    if (!channels_last_expects(pass, operand_at(binding, 0))) return false;
+    if (attributes_int(binding->attributes, "block_size") != 0) return false;
+    for (uint32_t i = SCALE; i <= ZERO_POINT; i++) {
+        const IrVariable *operand = operand_at(binding, i);
+        const Tensor *tensor = operand ? ir_variable_tensor(operand) : NULL;
+        if (operand && !tensor) return false;
+        if (tensor && shape_count_unchecked(&tensor->shape) != 1) {
+            const int64_t axis = attributes_int(binding->attributes, "axis");
+            if (tensor->shape.rank != 1 || (axis != CHANNELS && axis != CHANNELS - RANK))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool channels_last_may_take(const IrBinding *binding) {
     if (binding->kind != IR_OPERATOR) return false;
     const OperatorId id = binding->operator_info->id;
-    return is_conv(binding) || is_pool(binding) || id == OPERATOR_LRN || id == OPERATOR_CONCAT ||
+    return is_conv(binding) || is_conv_of_bytes(binding) || is_quantization(binding) ||
+           is_pool(binding) || id == OPERATOR_LRN || id == OPERATOR_CONCAT ||
            id == OPERATOR_RESIZE || id == OPERATOR_REDUCE_MEAN || id == OPERATOR_RESHAPE ||
            id == OPERATOR_TRANSPOSE || pointwise_program_takes(id);
 }
 
 bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     const OperatorId id = binding->operator_info->id;
-    if (is_conv(binding)) return takes_conv(pass, binding);
+    if (is_conv(binding) || is_conv_of_bytes(binding)) return takes_conv(pass, binding);
+    if (is_quantization(binding)) return takes_quantization(pass, binding);
+    if (((is_pool(binding) && id != OPERATOR_MAX_POOL) || id == OPERATOR_REDUCE_MEAN) &&
+        operand_at(binding, 0)->type.dtype != DTYPE_FLOAT32)
+        return false;
     if (is_pool(binding) || id == OPERATOR_LRN)
         return channels_last_expects(pass, operand_at(binding, 0));
     if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
@@ -179,6 +219,30 @@ static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
     return emit(pass, conv, "FusedConv", attributes, OPERANDS_MAX, inputs);
 }
 
+static Error *convert_conv_of_bytes(ChannelsLast *pass, IrBinding *conv) {
+    IrVariable *inputs[QUANTIZED_OPERANDS_MAX];
+    for (uint32_t i = 0; i < QUANTIZED_OPERANDS_MAX; i++) inputs[i] = operand_at(conv, i);
+    TRY(channels_last_get(pass, inputs[0], &inputs[0]));
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(
+        conv->attributes, operator_get(OPERATOR_FUSED_QLINEAR_CONV), attributes));
+    TRY(attributes_set_int(attributes, "channels_last", 1));
+    return emit(pass, conv, "FusedQLinearConv", attributes, conv->operand_count, inputs);
+}
+
+static Error *convert_quantization(ChannelsLast *pass, IrBinding *binding) {
+    IrVariable *inputs[] = {
+        operand_at(binding, 0), operand_at(binding, SCALE), operand_at(binding, ZERO_POINT)};
+    TRY(channels_last_get(pass, inputs[0], &inputs[0]));
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(binding->attributes, binding->operator_info, attributes));
+    TRY(attributes_set_int(attributes, "axis", RANK - 1));
+    return emit(
+        pass, binding, binding->operator_info->name, attributes, binding->operand_count, inputs);
+}
+
 /* pool: the name of the operator, where it becomes a pool. */
 static Error *convert_one(ChannelsLast *pass, IrBinding *binding, OperatorId to, const char *pool) {
     IrVariable *image;
@@ -219,6 +283,8 @@ static Error *convert_reshape(ChannelsLast *pass, IrBinding *binding) {
 Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding) {
     const OperatorId id = binding->operator_info->id;
     if (is_conv(binding)) return convert_conv(pass, binding);
+    if (is_conv_of_bytes(binding)) return convert_conv_of_bytes(pass, binding);
+    if (is_quantization(binding)) return convert_quantization(pass, binding);
     if (is_pool(binding))
         return convert_one(pass, binding, OPERATOR_FUSED_POOL, binding->operator_info->name);
     if (id == OPERATOR_REDUCE_MEAN)

@@ -21,15 +21,17 @@ void channels_last_shape(const Shape *first, Shape *out) {
 }
 
 bool channels_last_is(const PlanRequest *request) {
-    return request->operator_info->id == OPERATOR_FUSED_CONV &&
+    const OperatorId id = request->operator_info->id;
+    return (id == OPERATOR_FUSED_CONV || id == OPERATOR_FUSED_QLINEAR_CONV) &&
            attributes_int(request->attributes, "channels_last") != 0;
 }
 
 void channels_first_of(const PlanRequest *request, ChannelsFirst *out) {
+    const bool has_residual = request->operator_info->id != OPERATOR_FUSED_QLINEAR_CONV;
     out->request = *request;
     for (uint32_t i = 0; i < CHANNELS_FIRST_INPUTS_MAX && i < request->input_count; i++) {
         out->inputs[i] = request->inputs[i];
-        if (i == IMAGE || i == RESIDUAL)
+        if (i == IMAGE || (i == RESIDUAL && has_residual))
             channels_first_shape(&request->inputs[i].shape, &out->inputs[i].shape);
     }
     channels_first_shape(&request->outputs[0].shape, &out->request.outputs[0].shape);

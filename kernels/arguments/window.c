@@ -47,7 +47,9 @@ static Error *read_auto_pad(const Attributes *attributes, AutoPad *out) {
 }
 
 static const Shape *weights_of(const PlanRequest *request) {
-    return &request->inputs[request->operator_info->id == OPERATOR_QLINEAR_CONV ? 3 : 1].shape;
+    const OperatorId id = request->operator_info->id;
+    const bool quantizes = id == OPERATOR_QLINEAR_CONV || id == OPERATOR_FUSED_QLINEAR_CONV;
+    return &request->inputs[quantizes ? 3 : 1].shape;
 }
 
 /* Reads kernel_shape; for convolutions the shape of the weights is the default. */

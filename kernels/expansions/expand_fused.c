@@ -93,6 +93,23 @@ Error *expand_fused_conv(ExpansionBuilder *builder) {
     return NULL;
 }
 
+Error *expand_fused_qlinear_conv(ExpansionBuilder *builder) {
+    enum { INPUTS = 9 };
+    const bool last = attributes_int(builder->request->attributes, "channels_last") != 0;
+    OWN(Attributes, attributes) = NULL;
+    uint32_t inputs[INPUTS], value;
+    for (uint32_t i = 0; i < INPUTS; i++) inputs[i] = expansion_input(builder, i);
+    TRY(attributes_create(&attributes));
+    TRY(attributes_copy_declared(
+        builder->request->attributes, operator_get(OPERATOR_QLINEAR_CONV), attributes));
+    if (last) TRY(expansion_channels_first(builder, &inputs[0]));
+    TRY(expansion_call(builder,
+        (ExpansionCall){OPERATOR_QLINEAR_CONV, TAKE(attributes), INPUTS, inputs, 1}, &value));
+    if (last) TRY(expansion_channels_last(builder, &value));
+    expansion_set_output(builder, 0, value);
+    return NULL;
+}
+
 Error *expand_fused_matmul(ExpansionBuilder *builder) {
     const Attributes *attributes = builder->request->attributes;
     const double alpha = attributes_float(attributes, "alpha");

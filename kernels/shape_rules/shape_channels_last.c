@@ -40,9 +40,15 @@ Error *channels_last_pool(const PlanRequest *request, OperatorId *out) {
 
 Error *shape_rule_fused_pool(PlanRequest *request) {
     OperatorId id;
-    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT));
     TRY(channels_last_pool(request, &id));
+    const DTypeSet bytes = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
+    TRY(rule_check_dtype(request, 0, DTYPES_FLOAT | (id == OPERATOR_MAX_POOL ? bytes : 0)));
     return infer_as(request, id, 1);
+}
+
+Error *shape_rule_fused_qlinear_conv(PlanRequest *request) {
+    if (!channels_last_is(request)) return shape_rule_qlinear_conv(request);
+    return infer_as(request, OPERATOR_QLINEAR_CONV, request->input_count);
 }
 
 Error *shape_rule_fused_lrn(PlanRequest *request) { return infer_as(request, OPERATOR_LRN, 1); }

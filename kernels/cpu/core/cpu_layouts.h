@@ -18,4 +18,9 @@ typedef enum CpuLayout {
     CPU_LAYOUT_PAIRS_INT8 = 8, /* likewise: see cpu_lower_product.h; int8 */
     CPU_LAYOUT_QUADS_INT8 = 9, /* the same for AVX512_VNNI */
     CPU_LAYOUT_PANELS_BFLOAT16 = 10, /* R of a recurrent network: see cpu_panels_bfloat16.h */
+    /* weights of a convolution of bytes: see cpu_bytes_filters.h; int8 */
+    CPU_LAYOUT_BYTES_PAIRS = 11,
+    CPU_LAYOUT_BYTES_QUADS = 12,           /* for AVX512_VNNI */
+    CPU_LAYOUT_BYTES_DEPTHWISE = 13,       /* a group for each channel: see cpu_bytes_depthwise.h */
+    CPU_LAYOUT_BYTES_DEPTHWISE_QUADS = 14, /* likewise for AVX512_VNNI */
 } CpuLayout;

@@ -8,6 +8,7 @@
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/matmul/cpu_matmul.h"
 #include "kernels/cpu/loops/cpu_loop_find.h"
+#include "kernels/cpu/quantized/cpu_bytes_filters.h"
 #include "kernels/cpu/quantized/cpu_lower_weights.h"
 #include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
 #include "kernels/operator/operator_lower.h"
@@ -69,6 +70,7 @@ Error *cpu_pack_rule(
     bool by_dnnl;
     if (cpu_conv_images_pack_rule(cpu_device(device), request, out_layout, out_bytes)) return NULL;
     if (cpu_lower_pack_rule(cpu_device(device), request, out_layout, out_bytes)) return NULL;
+    if (cpu_bytes_pack_rule(cpu_device(device), request, out_layout, out_bytes)) return NULL;
     TRY(cpu_dnnl_conv_pack_rule(cpu_device(device), request, &by_dnnl, out_bytes));
     if (by_dnnl) {
         *out_layout = CPU_LAYOUT_DNNL;
@@ -135,6 +137,8 @@ Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request
     TRY(cpu_lower_pack_weights(
         cpu_device(device), request, layout, plain, (void *)(uintptr_t)to, &packed));
     if (packed) return kernel_stop_check();
+    if (cpu_bytes_pack_weights(cpu_device(device), request, layout, plain, (void *)(uintptr_t)to))
+        return kernel_stop_check();
     if (layout == CPU_LAYOUT_DNNL)
         return cpu_dnnl_conv_pack(cpu_device(device), request, plain, (void *)(uintptr_t)to);
     const bool in_panels = wants_panels(cpu_device(device), request);

@@ -1,9 +1,11 @@
-/* ConvInteger and QLinearConv: multiplies the weights with columns of input patches, a panel at a
- * time. Beside the input a window reads the input's zero point. */
+/* ConvInteger and QLinearConv over more than two dimensions, or without channels: multiplies the
+ * weights with columns of input patches, a panel at a time. Beside the input a window reads the
+ * input's zero point. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "kernels/cpu/quantized/cpu_integer_operand.h"
+#include "kernels/cpu/quantized/cpu_requantize.h"
 #include "kernels/arguments/window.h"
 
 typedef struct State {
@@ -25,6 +27,7 @@ typedef struct State {
     bool has_bias;
     bool w_scales_apart; /* true: each filter has its own scale */
     bool to_signed;
+    CpuRequantizeSums *requantize;
 } State;
 
 typedef struct Run {
@@ -36,7 +39,7 @@ typedef struct Run {
     const int32_t *bias;
     const float *w_scales;
     float x_scale, y_scale;
-    CpuRequantize to;
+    CpuRequantizeTo to;
     char *out;
 } Run;
 
@@ -107,6 +110,7 @@ static void write_rows(const Run *run, const int32_t *sums, int64_t filter, int6
     int64_t columns, int64_t first) {
     const State *state = run->state;
     float factors[CPU_INTEGER_COLUMNS];
+    int32_t bias[CPU_INTEGER_COLUMNS];
     for (int64_t r = 0; r < rows; r++) {
         const int32_t *from = sums + r * CPU_INTEGER_COLUMNS;
         const int64_t at = first + r * state->pixels;
@@ -114,11 +118,13 @@ static void write_rows(const Run *run, const int32_t *sums, int64_t filter, int6
             memcpy((int32_t *)(void *)run->out + at, from, (size_t)columns * sizeof *from);
             continue;
         }
-        const float w_scale = run->w_scales[state->w_scales_apart ? filter + r : 0];
-        const float factor = run->x_scale * w_scale / run->y_scale;
-        for (int64_t c = 0; c < columns; c++) factors[c] = factor;
-        cpu_integer_requantize(&run->to, from, run->bias ? run->bias[filter + r] : 0, factors,
-            columns, (uint8_t *)run->out + at);
+        const float factor = cpu_requantize_factor(
+            run->x_scale, run->w_scales[state->w_scales_apart ? filter + r : 0], run->y_scale);
+        for (int64_t c = 0; c < columns; c++) {
+            factors[c] = factor;
+            bias[c] = run->bias ? run->bias[filter + r] : 0;
+        }
+        state->requantize(&run->to, from, bias, factors, columns, (uint8_t *)run->out + at);
     }
 }
 
@@ -258,6 +264,7 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     state->w_scales_apart = quantizes && is_apart(request, 4);
     state->to_signed = request->outputs[0].dtype == DTYPE_INT8;
     state->product = cpu_integer_product_for(cpu_device(device)->level);
+    state->requantize = cpu_requantize_for(cpu_device(device)->level);
     fill_sizes(request, state);
     TRY(place_workspace(cpu_device(device), plan, state));
     plan->launch = launch_conv;

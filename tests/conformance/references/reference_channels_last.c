@@ -35,20 +35,25 @@ static void with_channels_first(ReferenceCall *call, OperatorId id, Reference *r
     ReferenceCall first = *call;
     first.operator_info = operator_get(id);
     first.inputs[0] = moved(&call->inputs[0], true);
-    if (call->inputs[RESIDUAL].present)
-        first.inputs[RESIDUAL] = moved(&call->inputs[RESIDUAL], true);
+    const bool has_residual =
+        id != OPERATOR_QLINEAR_CONV && call->inputs[RESIDUAL].present; /* else its weights */
+    if (has_residual) first.inputs[RESIDUAL] = moved(&call->inputs[RESIDUAL], true);
     first.outputs[0] = moved(&call->outputs[0], true);
     reference(&first);
     ReferenceTensor result = moved(&first.outputs[0], false);
     memcpy(call->outputs[0].values, result.values, (size_t)result.count * sizeof(double));
     free(result.values);
     free(first.outputs[0].values);
-    if (call->inputs[RESIDUAL].present) free(first.inputs[RESIDUAL].values);
+    if (has_residual) free(first.inputs[RESIDUAL].values);
     free(first.inputs[0].values);
 }
 
 void reference_fused_conv_last(ReferenceCall *call) {
     with_channels_first(call, OPERATOR_FUSED_CONV, reference_fused_conv);
+}
+
+void reference_qlinear_conv_last(ReferenceCall *call) {
+    with_channels_first(call, OPERATOR_QLINEAR_CONV, reference_qlinear_conv);
 }
 
 void reference_fused_pool(ReferenceCall *call) {

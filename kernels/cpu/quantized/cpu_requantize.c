@@ -1,0 +1,54 @@
+#include "kernels/cpu/quantized/cpu_requantize.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "kernels/cpu/core/cpu_vector.h"
+
+typedef uint8_t U8x16 __attribute__((vector_size(16)));
+typedef uint8_t U8x16Unaligned __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint32_t U32x16 __attribute__((vector_size(64)));
+typedef uint32_t U32x16Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+
+enum { LANES = CPU_VECTOR_LANES };
+
+float cpu_requantize_factor(float x_scale, float w_scale, float y_scale) {
+    const float factor = x_scale * w_scale / y_scale;
+    if (factor != factor) return 0; /* the zero point */
+    if (factor > FLT_MAX) return FLT_MAX;
+    return factor < -FLT_MAX ? -FLT_MAX : factor;
+}
+
+/* 1.5 * 2^23 leaves the rounded integer in the low mantissa bits. */
+CPU_INLINE U8x16 bytes_of(const CpuRequantizeTo *to, U32x16 sums, U32x16 bias, CpuF32x16 factors) {
+    const int32_t least = to->is_signed ? -128 : 0;
+    const float low = (float)(least - to->zero_point), high = low + 255;
+    CpuF32x16 x = __builtin_convertvector((CpuI32x16)(sums + bias), CpuF32x16) * factors;
+    x = cpu_f32x16_min(cpu_f32x16_max(x, cpu_f32x16_all(low)), cpu_f32x16_all(high));
+    const CpuI32x16 bits = (CpuI32x16)(x + 12582912.0f);
+    return __builtin_convertvector(bits - (0x4b400000 - to->zero_point), U8x16);
+}
+
+CPU_INLINE void requantize_body(const CpuRequantizeTo *to, const int32_t *sums, const int32_t *bias,
+    const float *factors, int64_t count, uint8_t *out) {
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        *(U8x16Unaligned *)(out + i) = bytes_of(to, *(const U32x16Unaligned *)(sums + i),
+            *(const U32x16Unaligned *)(bias + i), cpu_f32x16_load(factors + i));
+    if (i == count) return;
+    U32x16 last = {0}, last_bias = {0};
+    CpuF32x16 last_factors = {0};
+    const size_t left = (size_t)(count - i);
+    memcpy(&last, sums + i, left * sizeof *sums);
+    memcpy(&last_bias, bias + i, left * sizeof *bias);
+    memcpy(&last_factors, factors + i, left * sizeof *factors);
+    const U8x16 bytes = bytes_of(to, last, last_bias, last_factors);
+    memcpy(out + i, &bytes, left);
+}
+
+CPU_VARIANTS(requantize,
+    (const CpuRequantizeTo *to, const int32_t *sums, const int32_t *bias, const float *factors,
+        int64_t count, uint8_t *out),
+    (to, sums, bias, factors, count, out));
+
+CpuRequantizeSums *cpu_requantize_for(CpuLevel level) { return requantize_for(level); }
