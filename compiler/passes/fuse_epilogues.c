@@ -5,11 +5,14 @@
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
 
+enum { OPERANDS_MAX = 8 };
+
 /* A convolution or product with the parts of its new form. */
 typedef struct Epilogue {
     const IrBinding *maker;
-    bool is_conv;
-    IrVariable *inputs[4]; /* two operands, bias, residual */
+    bool is_conv, is_integer;         /* is_integer: FusedMatMulInteger */
+    IrVariable *inputs[OPERANDS_MAX]; /* operands, then bias and residual */
+    uint32_t bias, residual;          /* their numbers */
     double alpha;
     int64_t transposes[2];
     const char *activation;
@@ -22,12 +25,17 @@ static bool has_activation(const IrBinding *maker) {
 
 /* False: the operator is neither, or takes nothing more. */
 static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
-    *out = (Epilogue){.maker = maker, .alpha = 1, .activation = ""};
-    for (uint32_t i = 0; i < 4; i++) out->inputs[i] = fusion_operand(maker, i);
+    const bool is_integer = maker->operator_info->id == OPERATOR_FUSED_MATMUL_INTEGER;
+    *out = (Epilogue){.maker = maker, .alpha = 1, .activation = "", .is_integer = is_integer};
+    out->bias = is_integer ? 6 : 2;
+    out->residual = out->bias + 1;
+    for (uint32_t i = 0; i <= out->residual; i++) out->inputs[i] = fusion_operand(maker, i);
     const Attributes *attributes = maker->attributes;
     switch ((int)maker->operator_info->id) {
     case OPERATOR_FUSED_CONV:
         out->is_conv = true;
+        return !has_activation(maker);
+    case OPERATOR_FUSED_MATMUL_INTEGER:
         return !has_activation(maker);
     case OPERATOR_CONV:
         out->is_conv = true;
@@ -39,7 +47,7 @@ static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
     case OPERATOR_GEMM:
         out->alpha = attributes_float(attributes, "alpha");
         /* FusedMatMul does not scale the bias apart from the product */
-        if (out->inputs[2] && attributes_float(attributes, "beta") != 1) return false;
+        if (out->inputs[out->bias] && attributes_float(attributes, "beta") != 1) return false;
         break;
     case OPERATOR_MATMUL:
         return true;
@@ -69,13 +77,24 @@ static Error *epilogue_replace(Fusion *fusion, IrBinding *consumer, const Epilog
     if (epilogue->is_conv) {
         TRY(attributes_copy_declared(
             epilogue->maker->attributes, operator_get(OPERATOR_CONV), attributes));
-    } else {
+    } else if (!epilogue->is_integer) {
         TRY(attributes_set_float(attributes, "alpha", epilogue->alpha));
         TRY(attributes_set_int(attributes, "transA", epilogue->transposes[0]));
         TRY(attributes_set_int(attributes, "transB", epilogue->transposes[1]));
     }
-    return fusion_replace(fusion, consumer, epilogue->is_conv ? "FusedConv" : "FusedMatMul",
-        attributes, 4, epilogue->inputs);
+    const char *name = epilogue->is_conv      ? "FusedConv"
+                       : epilogue->is_integer ? "FusedMatMulInteger"
+                                              : "FusedMatMul";
+    return fusion_replace(
+        fusion, consumer, name, attributes, epilogue->residual + 1, epilogue->inputs);
+}
+
+/* A constant as [count]. */
+static Error *flatten(Fusion *fusion, Tensor *tensor, int64_t count, IrVariable **out) {
+    const Shape shape = shape_make(1, &count);
+    OWN(Tensor, flat) = NULL;
+    TRY(tensor_reshape(tensor, &shape, &flat));
+    return constants_copy(fusion->module, flat, out);
 }
 
 /* A constant [M], [M, 1, 1] or [1, M, 1, 1] that is added to a convolution's output, as [M]. */
@@ -90,10 +109,21 @@ static Error *channel_bias(
     for (uint32_t i = 0; i < tensor->shape.rank; i++)
         if (tensor->shape.dims[i] != (i + offset == 1 ? channels : 1)) return NULL;
     if (channels < 0) return NULL;
-    Shape shape = shape_make(1, &channels);
-    OWN(Tensor, flat) = NULL;
-    TRY(tensor_reshape(tensor, &shape, &flat));
-    return constants_copy(fusion->module, flat, out);
+    return flatten(fusion, tensor, channels, out);
+}
+
+/* What is added to each row of a product of bytes, as [N]; *out NULL: another form. */
+static Error *row_bias(
+    Fusion *fusion, IrVariable *added, const IrVariable *output, IrVariable **out) {
+    const IrType *type = &added->type;
+    Tensor *tensor = ir_variable_tensor(added);
+    *out = NULL;
+    if (!output->type.rank_known || !fusion_broadcasts(type, &output->type)) return NULL;
+    const int64_t columns = output->type.dims[output->type.rank - 1];
+    if (type->rank == 0 || columns < 0 || type->dims[type->rank - 1] != columns) return NULL;
+    if (type->rank == 1) *out = added;
+    if (*out || !tensor || shape_count_unchecked(&tensor->shape) != columns) return NULL;
+    return flatten(fusion, tensor, columns, out);
 }
 
 /* A sum: bias or residual. */
@@ -105,17 +135,19 @@ static Error *at_add(Fusion *fusion, IrBinding *add) {
         if (product == added || !epilogue_of(fusion, add, product, &epilogue)) continue;
         if (!fusion_same_shape(&product->type, &sum->type)) continue;
         if (added->type.dtype != sum->type.dtype) continue;
-        IrVariable *bias = NULL;
-        if (!epilogue.inputs[2] && !epilogue.inputs[3] && epilogue.is_conv)
-            TRY(channel_bias(fusion, added, product, &bias));
+        IrVariable *bias = NULL, **inputs = epilogue.inputs;
+        const bool open = !inputs[epilogue.bias] && !inputs[epilogue.residual];
+        if (open && epilogue.is_conv) TRY(channel_bias(fusion, added, product, &bias));
+        if (open && epilogue.is_integer) TRY(row_bias(fusion, added, product, &bias));
         bool same = fusion_same_shape(&added->type, &sum->type);
-        bool spread = !epilogue.is_conv && fusion_broadcasts(&added->type, &product->type);
+        bool spread = !epilogue.is_conv && !epilogue.is_integer &&
+                      fusion_broadcasts(&added->type, &product->type);
         if (bias)
-            epilogue.inputs[2] = bias;
-        else if (!epilogue.inputs[2] && spread && !same)
-            epilogue.inputs[2] = added;
-        else if (!epilogue.inputs[3] && same)
-            epilogue.inputs[3] = added;
+            inputs[epilogue.bias] = bias;
+        else if (!inputs[epilogue.bias] && spread && !same)
+            inputs[epilogue.bias] = added;
+        else if (!inputs[epilogue.residual] && same)
+            inputs[epilogue.residual] = added;
         else
             continue;
         return epilogue_replace(fusion, add, &epilogue);
@@ -131,7 +163,7 @@ static Error *at_mul(Fusion *fusion, IrBinding *mul) {
         const IrVariable *product = fusion_operand(mul, i);
         if (!fusion_scalar(fusion_operand(mul, 1 - i), &scalar)) continue;
         if (!epilogue_of(fusion, mul, product, &epilogue) || epilogue.is_conv) continue;
-        if (epilogue.inputs[2] || epilogue.inputs[3]) continue;
+        if (epilogue.is_integer || epilogue.inputs[2] || epilogue.inputs[3]) continue;
         if (!fusion_same_shape(&product->type, &mul->results[0]->type)) continue;
         epilogue.alpha *= scalar;
         if (!dtype_scalar_holds(product->type.dtype, epilogue.alpha)) continue;

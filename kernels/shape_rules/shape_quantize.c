@@ -91,15 +91,21 @@ static Error *matmul_shape(const PlanRequest *request, uint32_t a, uint32_t b, S
     return NULL;
 }
 
-Error *shape_rule_matmul_integer(PlanRequest *request) {
-    Shape shape, zeros;
+/* The first two inputs with their zero points, `zero` and the next. */
+static Error *integer_product(const PlanRequest *request, uint32_t zero, Shape *out) {
+    Shape zeros;
     TRY(rule_check_dtype(request, 0, BYTE_SET));
     TRY(rule_check_dtype(request, 1, BYTE_SET));
-    TRY(rule_check_same_dtype(request, 2, 0));
-    TRY(rule_check_same_dtype(request, 3, 1));
-    TRY(matmul_shape(request, 0, 1, &shape));
-    TRY(quantization_of_matrix(request, 2, 0, true, &zeros));
-    TRY(quantization_of_matrix(request, 3, 1, false, &zeros));
+    TRY(rule_check_same_dtype(request, zero, 0));
+    TRY(rule_check_same_dtype(request, zero + 1, 1));
+    TRY(matmul_shape(request, 0, 1, out));
+    TRY(quantization_of_matrix(request, zero, 0, true, &zeros));
+    return quantization_of_matrix(request, zero + 1, 1, false, &zeros);
+}
+
+Error *shape_rule_matmul_integer(PlanRequest *request) {
+    Shape shape;
+    TRY(integer_product(request, 2, &shape));
     rule_set(request, 0, DTYPE_INT32, &shape);
     return NULL;
 }
@@ -131,6 +137,41 @@ Error *shape_rule_qlinear_matmul(PlanRequest *request) {
     }
     rule_set(request, 0, rule_dtype(request, 7), &shape);
     return NULL;
+}
+
+/* A has one scale, B one or a vector of them. */
+static Error *check_scales(const PlanRequest *request, uint32_t a, uint32_t b) {
+    TRY(check_single(request, a));
+    if (rule_shape(request, a)->rank > 1 || rule_shape(request, b)->rank > 1)
+        FAIL(INVALID, "scales of rank above 1");
+    return NULL;
+}
+
+Error *shape_rule_fused_matmul_integer(PlanRequest *request) {
+    Shape shape, scales;
+    TRY(integer_product(request, 4, &shape));
+    const Shape *b = rule_shape(request, 1);
+    if (rule_shape(request, 0)->rank < 2 || b->rank < 2) FAIL(INVALID, "an operand of rank 1");
+    const int64_t columns = b->dims[b->rank - 1];
+    for (uint32_t i = 2; i < 8; i++)
+        if (i != 4 && i != 5) TRY(rule_check_dtype(request, i, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(check_scales(request, 2, 3));
+    TRY(quantization_of_matrix(request, 3, 1, false, &scales));
+    TRY(rule_check_shape(request, 6, 1, &columns));
+    TRY(rule_check_shape(request, 7, shape.rank, shape.dims));
+    rule_set(request, 0, DTYPE_FLOAT32, &shape);
+    return NULL;
+}
+
+Error *shape_rule_fused_qlinear_matmul(PlanRequest *request) {
+    const Shape *b = rule_shape(request, 3);
+    TRY(rule_check_dtype(request, 0, BYTE_SET));
+    TRY(rule_check_dtype(request, 7, BYTE_SET));
+    TRY(shape_rule_qlinear_matmul(request));
+    TRY(check_scales(request, 1, 4));
+    TRY(rule_check_dtype(request, 8, DTYPE_BIT(DTYPE_INT32)));
+    if (b->rank < 2) FAIL(INVALID, "an operand of rank 1");
+    return rule_check_shape(request, 8, 1, &b->dims[b->rank - 1]);
 }
 
 static Error *conv_shape(

@@ -205,7 +205,8 @@ Error *cpu_epilogue_of(const PlanRequest *request, CpuLevel level, DType dtype, 
         epilogue.alpha = attributes_float(attributes, "alpha");
     if (id == OPERATOR_GEMM) epilogue.bias_scale = attributes_float(attributes, "beta");
     const OperatorId plain = operator_lower_of(id);
-    if (plain == OPERATOR_FUSED_CONV || plain == OPERATOR_FUSED_MATMUL) {
+    if (plain == OPERATOR_FUSED_CONV || plain == OPERATOR_FUSED_MATMUL ||
+        plain == OPERATOR_FUSED_MATMUL_INTEGER) {
         TRY(activation_of(attributes, &epilogue.activation));
         epilogue.parameters.alpha = attributes_float(attributes, "activation_alpha");
         epilogue.parameters.beta = attributes_float(attributes, "activation_beta");

@@ -1,7 +1,9 @@
 /* DynamicQuantizeLinear: finds the range of all elements, then quantizes each to a byte of that
  * range. */
+#include <string.h>
+
+#include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/cpu/elementwise/cpu_small.h"
-#include "kernels/scalar/scalar_float.h"
 
 enum { RUNS_PER_PART = 16 };
 
@@ -10,8 +12,17 @@ typedef struct Range {
     float low, high;
 } Range;
 
-typedef struct Run {
+typedef void Measure(const float *x, int64_t count, Range *inout_range);
+typedef void Quantize(const float *x, int64_t count, float scale, float zero_point, uint8_t *to);
+
+typedef struct State {
     uint64_t count;
+    Measure *measure;
+    Quantize *quantize;
+} State;
+
+typedef struct Run {
+    const State *state;
     const float *x;
     Range *ranges; /* one for each part */
     float scale;
@@ -19,41 +30,94 @@ typedef struct Run {
     uint8_t *to;
 } Run;
 
+/* Several extremes at a time, since each comparison waits for the one before. */
+CPU_INLINE void measure_body(const float *x, int64_t count, Range *inout_range) {
+    enum { CHAINS = 4, STEP = CHAINS * CPU_VECTOR_LANES };
+    CpuF32x16 low[CHAINS] = {0}, high[CHAINS] = {0};
+    int64_t i = 0;
+    for (; i + STEP <= count; i += STEP) CPU_UNROLL for (int v = 0; v < CHAINS; v++) {
+            const CpuF32x16 values = cpu_f32x16_load(x + i + v * CPU_VECTOR_LANES);
+            low[v] = cpu_f32x16_select(values < low[v], values, low[v]);
+            high[v] = cpu_f32x16_select(values > high[v], values, high[v]);
+        }
+    Range range = *inout_range;
+    for (int v = 0; v < CHAINS; v++)
+        for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) {
+            range.low = low[v][lane] < range.low ? low[v][lane] : range.low;
+            range.high = high[v][lane] > range.high ? high[v][lane] : range.high;
+        }
+    for (; i < count; i++) {
+        range.low = x[i] < range.low ? x[i] : range.low;
+        range.high = x[i] > range.high ? x[i] : range.high;
+    }
+    *inout_range = range;
+}
+CPU_VARIANTS(measure, (const float *x, int64_t count, Range *inout_range), (x, count, inout_range));
+
+typedef uint8_t U8x16 __attribute__((vector_size(16)));
+
+/* A quotient beyond a byte's range is limited before it is rounded, by adding and subtracting 1.5 *
+ * 2^23, ties to even; NaN is 0. */
+CPU_INLINE U8x16 quantize_lanes(CpuF32x16 x, float scale, float zero_point) {
+    const CpuF32x16 limit = cpu_f32x16_all(512), rounder = cpu_f32x16_all(12582912.0F);
+    CpuF32x16 steps = x / cpu_f32x16_all(scale);
+    steps = cpu_f32x16_select(steps == steps, steps, cpu_f32x16_all(0));
+    steps = cpu_f32x16_select(steps > limit, limit, steps);
+    steps = cpu_f32x16_select(steps < -limit, -limit, steps);
+    steps = steps + rounder - rounder + cpu_f32x16_all(zero_point);
+    steps = cpu_f32x16_select(steps < cpu_f32x16_all(0), cpu_f32x16_all(0), steps);
+    steps = cpu_f32x16_select(steps > cpu_f32x16_all(255), cpu_f32x16_all(255), steps);
+    return __builtin_convertvector(__builtin_convertvector(steps, CpuI32x16), U8x16);
+}
+
+CPU_INLINE void quantize_body(
+    const float *x, int64_t count, float scale, float zero_point, uint8_t *to) {
+    int64_t i = 0;
+    for (; i + CPU_VECTOR_LANES <= count; i += CPU_VECTOR_LANES) {
+        const U8x16 bytes = quantize_lanes(cpu_f32x16_load(x + i), scale, zero_point);
+        memcpy(to + i, &bytes, sizeof bytes);
+    }
+    if (i == count) return;
+    const U8x16 bytes =
+        quantize_lanes(cpu_f32x16_load_part(x + i, count - i, 0), scale, zero_point);
+    memcpy(to + i, &bytes, (size_t)(count - i));
+}
+CPU_VARIANTS(quantize, (const float *x, int64_t count, float scale, float zero_point, uint8_t *to),
+    (x, count, scale, zero_point, to));
+
+/* Elements of units [begin, end). */
+static int64_t elements_of(const Run *run, uint64_t begin, uint64_t end) {
+    const uint64_t first = begin * CPU_SMALL_RUN, last = end * CPU_SMALL_RUN;
+    return (int64_t)((last < run->state->count ? last : run->state->count) - first);
+}
+
 static Error *find_ranges(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const Run *run = context;
-    const uint64_t last = end * CPU_SMALL_RUN < run->count ? end * CPU_SMALL_RUN : run->count;
-    Range range = {0, 0};
-    KERNEL_STOP_EACH (i, (int64_t)(begin * CPU_SMALL_RUN), (int64_t)last) {
-        range.low = run->x[i] < range.low ? run->x[i] : range.low;
-        range.high = run->x[i] > range.high ? run->x[i] : range.high;
+    for (uint64_t i = begin; i < end; i++) {
+        if (i % RUNS_PER_PART == 0) TRY(kernel_stop_check());
+        run->state->measure(
+            run->x + i * CPU_SMALL_RUN, elements_of(run, i, i + 1), &run->ranges[part]);
     }
-    run->ranges[part] = range;
     return NULL;
 }
 
-static Error *quantize(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+static Error *quantize_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const Run *run = context;
     (void)part;
-    for (uint64_t i = begin; i < end; i++) {
-        const uint64_t first = i * CPU_SMALL_RUN, left = run->count - first;
-        const uint64_t count = left < CPU_SMALL_RUN ? left : CPU_SMALL_RUN;
-        float values[CPU_SMALL_RUN];
-        for (uint64_t k = 0; k < count; k++) {
-            const float steps = run->x[first + k] / run->scale;
-            values[k] = (steps == steps ? scalar_round_f32(steps) : 0) + run->zero_point;
-        }
-        cpu_small_narrow(DTYPE_UINT8, true, values, run->to, first, count);
-    }
+    for (uint64_t i = begin; i < end; i++)
+        run->state->quantize(run->x + i * CPU_SMALL_RUN, elements_of(run, i, i + 1), run->scale,
+            run->zero_point, run->to + i * CPU_SMALL_RUN);
     return NULL;
 }
 
 static Error *launch_dynamic(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     CpuDevice *device = cpu_device(plan->device);
-    Run run = {.count = *(const uint64_t *)plan_state(plan),
+    const State *state = plan_state(plan);
+    Run run = {.state = state,
         .x = cpu_input(launch, 0),
         .ranges = cpu_workspace(launch),
         .to = cpu_output(launch, 0)};
-    const uint64_t units = (run.count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN;
+    const uint64_t units = (state->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN;
     const uint32_t parts = cpu_part_count(device, launch->threads, units, RUNS_PER_PART);
     Range range = {0, 0};
     (void)output_shapes;
@@ -69,12 +133,17 @@ static Error *launch_dynamic(const Plan *plan, const Launch *launch, const Shape
     cpu_small_narrow(DTYPE_UINT8, true, &zero_point, cpu_output(launch, 2), 0, 1);
     run.zero_point = *(const uint8_t *)cpu_output(launch, 2);
     *(float *)cpu_output(launch, 1) = run.scale;
-    return cpu_for_each(device, launch->threads, units, RUNS_PER_PART, quantize, &run);
+    return cpu_for_each(device, launch->threads, units, RUNS_PER_PART, quantize_units, &run);
 }
 
 static Error *plan_dynamic(Device *device, const PlanRequest *request, Plan **out) {
-    TRY(plan_create(device, request, "cpu.dynamic_quantize_linear", sizeof(uint64_t), out));
-    *(uint64_t *)plan_state(*out) = (uint64_t)shape_count_unchecked(&request->inputs[0].shape);
+    TRY(plan_create(device, request, "cpu.dynamic_quantize_linear", sizeof(State), out));
+    const CpuLevel level = cpu_device(device)->level;
+    *(State *)plan_state(*out) = (State){
+        .count = (uint64_t)shape_count_unchecked(&request->inputs[0].shape),
+        .measure = measure_for(level),
+        .quantize = quantize_for(level),
+    };
     (*out)->workspace_bytes = CPU_THREADS_MAX * sizeof(Range);
     (*out)->launch = launch_dynamic;
     return NULL;

@@ -2,18 +2,21 @@
  * Elements minus their zero points are float32, their products exact in float64, and sums are in
  * the order of the depth. */
 #include "base/checked.h"
-#include "kernels/cpu/quantized/cpu_integer_operand.h"
+#include "kernels/cpu/core/cpu_layouts.h"
+#include "kernels/cpu/quantized/cpu_lower_bytes.h"
 #include "kernels/scalar/scalar_float.h"
 
 enum { COLUMNS = 128, ELEMENTS_PER_PART = 1 << 15 };
 
 typedef struct State {
+    const CpuDevice *device;
     CpuIntegerOperand a, b;
     CpuWiden a_widen, b_widen, scale, y_widen;
     Shape batch; /* of the result */
     int64_t a_matrix[SHAPE_RANK_MAX], b_matrix[SHAPE_RANK_MAX];
     uint64_t rows; /* of all matrices of the result */
     DType to;
+    bool b_packed;     /* a constant of bytes */
     uint64_t b_offset; /* in the workspace */
 } State;
 
@@ -23,15 +26,29 @@ typedef struct Run {
     float *a, *b;
 } Run;
 
-/* Subtracts each line's zero point from the elements of `from`. */
-static void widen_matrices(const CpuIntegerOperand *operand, const CpuWiden *widen,
-    const void *from, const void *zero_points, float *to) {
-    const uint64_t count = (uint64_t)(operand->matrices * operand->matrix_stride);
-    KernelStopMeter meter = {0};
-    for (uint64_t i = 0; i < count && !kernel_stop_ends_after(&meter, 64 * CPU_SMALL_RUN);
+static void widen_elements(
+    const CpuWiden *widen, const void *from, uint64_t count, KernelStopMeter *meter, float *to) {
+    for (uint64_t i = 0; i < count && !kernel_stop_ends_after(meter, 64 * CPU_SMALL_RUN);
          i += CPU_SMALL_RUN)
         cpu_widen_run(
             widen, from, i, count - i < CPU_SMALL_RUN ? count - i : CPU_SMALL_RUN, to + i);
+}
+
+/* The constant's bytes out of the panels in which the products of integers take it. */
+static void unpack(const State *state, const char *panels, KernelStopMeter *meter, float *to) {
+    const CpuIntegerOperand *b = &state->b;
+    const CpuLowerForm form = cpu_lower_form(state->device, true);
+    const int32_t moved = b->is_signed ? 0 : CPU_LOWER_BIAS;
+    for (int64_t k = 0; k < b->depth; k++)
+        for (int64_t c = 0; c < b->lines; c++) {
+            if (kernel_stop_ends_after(meter, 8)) return;
+            to[k * b->lines + c] = (float)(cpu_lower_byte(form, panels, b->depth, k, c) + moved);
+        }
+}
+
+/* Subtracts each line's zero point. */
+static void subtract_zeros(const CpuIntegerOperand *operand, const CpuWiden *widen,
+    const void *zero_points, KernelStopMeter *meter, float *to) {
     for (int64_t matrix = 0; matrix < operand->matrices && operand->depth > 0; matrix++) {
         const CpuLines *zeros = &operand->zero_points;
         const int64_t first = cpu_lines_first(zeros, &operand->batch, matrix);
@@ -40,11 +57,25 @@ static void widen_matrices(const CpuIntegerOperand *operand, const CpuWiden *wid
                 cpu_widen_one(widen, zero_points, (uint64_t)(first + line * zeros->line));
             float *at = to + matrix * operand->matrix_stride + line * operand->line_stride;
             for (int64_t k = 0; k < operand->depth; k++) {
-                if (kernel_stop_ends_after(&meter, 8)) return;
+                if (kernel_stop_ends_after(meter, 8)) return;
                 at[k * operand->depth_stride] -= zero;
             }
         }
     }
+}
+
+static void widen_matrices(const State *state, const Launch *launch, const Run *run) {
+    const CpuIntegerOperand *a = &state->a, *b = &state->b;
+    KernelStopMeter meter = {0};
+    widen_elements(&state->a_widen, cpu_input(launch, 0),
+        (uint64_t)(a->matrices * a->matrix_stride), &meter, run->a);
+    subtract_zeros(a, &state->a_widen, cpu_input(launch, 2), &meter, run->a);
+    if (state->b_packed)
+        unpack(state, cpu_input(launch, 3), &meter, run->b);
+    else
+        widen_elements(&state->b_widen, cpu_input(launch, 3),
+            (uint64_t)(b->matrices * b->matrix_stride), &meter, run->b);
+    subtract_zeros(b, &state->b_widen, cpu_input(launch, 5), &meter, run->b);
 }
 
 static float scale_of(const State *state, const CpuIntegerOperand *operand, const void *scales,
@@ -110,8 +141,7 @@ static Error *launch_matmul(const Plan *plan, const Launch *launch, const Shape 
     const int64_t work = (state->a.depth + 1) * (state->b.lines + 1);
     (void)output_shapes;
     if (state->rows == 0) return NULL;
-    widen_matrices(&state->a, &state->a_widen, cpu_input(launch, 0), cpu_input(launch, 2), run.a);
-    widen_matrices(&state->b, &state->b_widen, cpu_input(launch, 3), cpu_input(launch, 5), run.b);
+    widen_matrices(state, launch, &run);
     return cpu_for_each(cpu_device(plan->device), launch->threads, state->rows,
         (uint64_t)(ELEMENTS_PER_PART / work) + 1, run_rows, &run);
 }
@@ -140,6 +170,8 @@ static Error *plan_matmul(Device *device, const PlanRequest *request, Plan **out
     const bool empty = shape_count_unchecked(&request->outputs[0].shape) == 0;
     state->rows = empty ? 0 : (uint64_t)(shape_count_unchecked(&state->batch) * state->a.lines);
     state->to = request->outputs[0].dtype;
+    state->b_packed = request->inputs[3].layout != CPU_LAYOUT_PLAIN;
+    state->device = cpu_device(device);
     cpu_widen_init(request->inputs[0].dtype, &state->a_widen);
     cpu_widen_init(request->inputs[3].dtype, &state->b_widen);
     cpu_widen_init(request->inputs[1].dtype, &state->scale);

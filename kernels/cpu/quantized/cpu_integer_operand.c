@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/arguments/quantization.h"
 
@@ -66,10 +67,6 @@ Error *cpu_integer_row_bytes(const CpuIntegerOperand *operand, uint64_t *out) {
     return bytes_of(operand, (uint64_t)operand->lines, out);
 }
 
-Error *cpu_integer_panel_bytes(const CpuIntegerOperand *operand, uint64_t *out) {
-    return bytes_of(operand, (uint64_t)cpu_integer_panels(operand->lines) * CPU_INTEGER_PANEL, out);
-}
-
 typedef struct Packing {
     const CpuIntegerOperand *operand;
     const uint8_t *data;
@@ -109,40 +106,12 @@ static Error *pack_rows(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
-static Error *pack_panels(void *context, uint64_t begin, uint64_t end, uint32_t part) {
-    const Packing *packing = context;
-    const CpuIntegerOperand *operand = packing->operand;
-    const int64_t panels = cpu_integer_panels(operand->lines);
-    const int64_t size = cpu_integer_pairs(operand->depth) * 2 * CPU_INTEGER_PANEL;
-    (void)part;
-    for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
-        const int64_t matrix = unit / panels, first = unit % panels * CPU_INTEGER_PANEL;
-        const uint8_t *from = packing->data + matrix * operand->matrix_stride;
-        int16_t *out = packing->out + unit * size;
-        if (operand->lines - first < CPU_INTEGER_PANEL) memset(out, 0, (size_t)size * sizeof *out);
-        for (int64_t c = 0; c < CPU_INTEGER_PANEL && first + c < operand->lines; c++)
-            pack_line(operand, from + (first + c) * operand->line_stride,
-                zero_of(packing, matrix, first + c), 2 * CPU_INTEGER_PANEL, out + 2 * c);
-    }
-    return NULL;
-}
-
 Error *cpu_integer_pack_rows(CpuDevice *device, uint32_t threads, const CpuIntegerOperand *operand,
     const void *data, const void *zero_points, int16_t *out) {
     Packing packing = {operand, data, zero_points, out};
     if (operand->depth == 0) return NULL;
     return cpu_for_each(device, threads, (uint64_t)(operand->matrices * operand->lines),
         (uint64_t)(ELEMENTS_PER_PART / (operand->depth + 1)) + 1, pack_rows, &packing);
-}
-
-Error *cpu_integer_pack_panels(CpuDevice *device, uint32_t threads,
-    const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out) {
-    Packing packing = {operand, data, zero_points, out};
-    if (operand->depth == 0) return NULL;
-    return cpu_for_each(device, threads,
-        (uint64_t)(operand->matrices * cpu_integer_panels(operand->lines)),
-        (uint64_t)(ELEMENTS_PER_PART / (CPU_INTEGER_PANEL * (operand->depth + 1))) + 1, pack_panels,
-        &packing);
 }
 
 void cpu_integer_widen_scales(const CpuWiden *widen, const void *data, uint64_t count, float *out) {
@@ -162,3 +131,48 @@ void cpu_integer_requantize(const CpuRequantize *to, const int32_t *sums, int32_
         out[i] = (uint8_t)(int32_t)(x > high ? high : x);
     }
 }
+
+/* Eight at a time. The limits are whole numbers, so a number may be limited before it is rounded;
+ * then adding and subtracting 1.5 * 2^52 rounds it, ties to even. */
+typedef int32_t I32x8Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int64_t I64x8 __attribute__((vector_size(64)));
+typedef uint8_t U8x8 __attribute__((vector_size(8)));
+
+CPU_INLINE CpuF64x8 select_f64(I64x8 mask, CpuF64x8 yes, CpuF64x8 no) {
+    return (CpuF64x8)((mask & (I64x8)yes) | (~mask & (I64x8)no));
+}
+
+CPU_INLINE void requantize_eight(
+    const CpuRequantize *to, const int32_t *sums, const float *factors, uint8_t *out) {
+    const double low = (to->is_signed ? -128 : 0) - to->zero_point, high = low + 255;
+    const CpuF64x8 none = {0}, rounder = none + 0x1.8p52;
+    const CpuF64x8 wide = __builtin_convertvector(*(const I32x8Unaligned *)sums, CpuF64x8);
+    CpuF64x8 x = wide * __builtin_convertvector(*(const CpuF32x8Unaligned *)factors, CpuF64x8);
+    x = (CpuF64x8)((I64x8)x & (I64x8)(x == x)); /* NaN is 0 */
+    x = select_f64(x < none + low, none + low, x);
+    x = select_f64(x > none + high, none + high, x);
+    /* the lowest bits of the sum are the rounded number */
+    const I64x8 rounded = (I64x8)(x + rounder) + to->zero_point;
+    const U8x8 bytes = __builtin_convertvector(rounded, U8x8);
+    memcpy(out, &bytes, sizeof bytes);
+}
+
+CPU_INLINE void requantize_body(const CpuRequantize *to, const int32_t *sums, const float *factors,
+    int64_t count, uint8_t *out) {
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) requantize_eight(to, sums + i, factors + i, out + i);
+    if (i == count) return;
+    int32_t last[8] = {0};
+    float by[8] = {0};
+    uint8_t bytes[8];
+    memcpy(last, sums + i, (size_t)(count - i) * sizeof *last);
+    memcpy(by, factors + i, (size_t)(count - i) * sizeof *by);
+    requantize_eight(to, last, by, bytes);
+    memcpy(out + i, bytes, (size_t)(count - i));
+}
+CPU_VARIANTS(requantize,
+    (const CpuRequantize *to, const int32_t *sums, const float *factors, int64_t count,
+        uint8_t *out),
+    (to, sums, factors, count, out));
+
+CpuRequantizeRow *cpu_integer_requantize_for(CpuLevel level) { return requantize_for(level); }

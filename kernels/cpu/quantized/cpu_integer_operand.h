@@ -1,5 +1,5 @@
 #pragma once
-/* The operands of products of bytes: matrices minus their zero points as 16-bit integers, scales as
+/* The operands of products of bytes: rows minus their zero points as 16-bit integers, scales as
  * float32, and the sums as bytes again. Called by the kernels of integer products when they plan
  * and launch. Pure: no state. */
 #include "kernels/cpu/quantized/cpu_integer_product.h"
@@ -34,13 +34,10 @@ static inline int64_t cpu_integer_pairs(int64_t depth) { return depth / 2 + dept
 static inline int64_t cpu_integer_panels(int64_t columns) {
     return columns / CPU_INTEGER_PANEL + (columns % CPU_INTEGER_PANEL != 0);
 }
-/* Bytes of all the operand's matrices by rows, and by panels of columns. Errors: INVALID. */
+/* Bytes of all the operand's matrices by rows. Errors: INVALID. */
 MUST_CHECK Error *cpu_integer_row_bytes(const CpuIntegerOperand *operand, uint64_t *out);
-MUST_CHECK Error *cpu_integer_panel_bytes(const CpuIntegerOperand *operand, uint64_t *out);
-/* Fill rows, or panels, of all matrices. zero_points: NULL: none. */
+/* Fill rows of all matrices. zero_points: NULL: none. */
 MUST_CHECK Error *cpu_integer_pack_rows(CpuDevice *device, uint32_t threads,
-    const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
-MUST_CHECK Error *cpu_integer_pack_panels(CpuDevice *device, uint32_t threads,
     const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
 
 /* Loads one number of a byte type. */
@@ -60,3 +57,7 @@ typedef struct CpuRequantize {
 } CpuRequantize;
 void cpu_integer_requantize(const CpuRequantize *to, const int32_t *sums, int32_t bias,
     const float *factors, int64_t count, uint8_t *out);
+/* The same bits without a bias, by vectors. */
+typedef void CpuRequantizeRow(const CpuRequantize *to, const int32_t *sums, const float *factors,
+    int64_t count, uint8_t *out);
+CpuRequantizeRow *cpu_integer_requantize_for(CpuLevel level);

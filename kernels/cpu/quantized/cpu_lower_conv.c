@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/quantized/cpu_lower_operands.h"
 #include "kernels/cpu/quantized/cpu_lower_weights.h"
+#include "kernels/cpu/quantized/cpu_lower_pack.h"
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/arguments/channels_first.h"
 #include "kernels/arguments/window.h"

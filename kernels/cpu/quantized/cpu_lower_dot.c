@@ -1,7 +1,7 @@
 /* The inner kernels of products at lower precision for AVX512_BF16 and AVX512_VNNI: blocks of rows
  * × up to four panels of columns stay in registers over the whole depth. A word is a group of a
  * row: two bfloat16 or four bytes. */
-#include "kernels/cpu/quantized/cpu_lower_product.h"
+#include "kernels/cpu/quantized/cpu_lower_pack.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -45,6 +45,36 @@ DOT_INLINE __m512i int8_add(__m512i sum, __m512i words, __m512i column) {
 }
 
 DOT_INLINE void int8_store(int32_t *to, __m512i sum) { _mm512_storeu_si512(to, sum); }
+
+/* Four rows become sixteen quads; the dot product of a quad with ones is its sum. */
+TARGET_DOT void cpu_lower_pack_quads_dot(
+    const uint8_t *b, uint8_t flip, int64_t depth, int64_t columns, int64_t count, char *panel) {
+    const __mmask16 mask = count < CPU_LOWER_PANEL ? (__mmask16)((1 << count) - 1) : 0xFFFF;
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    const __m512i ones = _mm512_set1_epi8(1);
+    __m512i head = _mm512_setzero_si512();
+    char *to = panel + VECTOR;
+    for (int64_t k = 0; k < depth; k += WORD, to += VECTOR) {
+        if (kernel_stop_ends_at(k + WORD - 1)) return;
+        __m128i rows[WORD];
+        CPU_UNROLL for (int i = 0; i < WORD; i++) {
+            const __mmask16 there = k + i < depth ? mask : 0;
+            rows[i] = _mm_xor_si128(
+                _mm_mask_loadu_epi8(flips, there, there ? b + (k + i) * columns : b), flips);
+        }
+        const __m128i low[2] = {
+            _mm_unpacklo_epi8(rows[0], rows[1]), _mm_unpacklo_epi8(rows[2], rows[3])};
+        const __m128i high[2] = {
+            _mm_unpackhi_epi8(rows[0], rows[1]), _mm_unpackhi_epi8(rows[2], rows[3])};
+        __m512i quads = _mm512_castsi128_si512(_mm_unpacklo_epi16(low[0], low[1]));
+        quads = _mm512_inserti32x4(quads, _mm_unpackhi_epi16(low[0], low[1]), 1);
+        quads = _mm512_inserti32x4(quads, _mm_unpacklo_epi16(high[0], high[1]), 2);
+        quads = _mm512_inserti32x4(quads, _mm_unpackhi_epi16(high[0], high[1]), 3);
+        head = _mm512_dpbusd_epi32(head, ones, quads);
+        _mm512_storeu_si512(to, quads);
+    }
+    _mm512_storeu_si512(panel, head);
+}
 
 /* ---- blocks ---- */
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "kernels/cpu/quantized/cpu_lower_operands.h"
+#include "kernels/cpu/quantized/cpu_lower_pack.h"
 #include "kernels/cpu/core/cpu_internal.h"
 
 typedef struct State {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "kernels/cpu/quantized/cpu_lower_pack.h"
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/cpu/core/cpu_layouts.h"
 
@@ -53,7 +54,7 @@ static Error *pack_panels(void *context, uint64_t begin, uint64_t end, uint32_t 
     (void)part;
     const Packing *packing = context;
     const CpuLowerOperands *operands = packing->operands;
-    cpu_lower_pack(operands->form, packing->plain, operands->depth, operands->columns,
+    cpu_lower_pack(operands->form, packing->plain, 0, operands->depth, operands->columns,
         (int64_t)begin, (int64_t)end, packing->to);
     return NULL;
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/checked.h"
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/core/cpu_vector.h"
@@ -192,71 +191,4 @@ CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerForm form) {
 #endif
     (void)level;
     return form == CPU_LOWER_BFLOAT16 ? bfloat16_portable : int8_portable;
-}
-
-/* ---- packing ---- */
-
-Error *cpu_lower_packed_bytes(CpuLowerForm form, int64_t depth, int64_t columns, uint64_t *out) {
-    const uint64_t groups = (uint64_t)cpu_lower_groups(form, depth);
-    uint64_t bytes;
-    if (!checked_mul_u64(groups, (uint64_t)cpu_lower_group_bytes(form), &bytes) ||
-        !checked_add_u64(bytes, cpu_lower_forms[form].head, &bytes) ||
-        !checked_mul_u64(bytes, (uint64_t)cpu_lower_panels(columns), &bytes))
-        FAIL(INVALID, "the weights are too large");
-    *out = bytes;
-    return NULL;
-}
-
-/* Packs columns [first, first + CPU_LOWER_PANEL) by groups; zeros follow the last row and
- * column. */
-#define DEFINE_PACK(name, T, GROUP)                                                                \
-    static void name(const T *b, int64_t depth, int64_t columns, int64_t first, T *to) {           \
-        const int64_t left = columns - first;                                                      \
-        const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;                     \
-        for (int64_t k = 0; k < depth; k += (GROUP), to += (GROUP)*CPU_LOWER_PANEL) {              \
-            if (kernel_stop_ends_at(k + (GROUP)-1)) return;                                        \
-            for (int64_t i = 0; i < (GROUP); i++) {                                                \
-                const T *row = b + (k + i) * columns + first;                                      \
-                const int64_t there = k + i < depth ? count : 0;                                   \
-                for (int64_t c = 0; c < CPU_LOWER_PANEL; c++)                                      \
-                    to[c * (GROUP) + i] = c < there ? row[c] : 0;                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    struct pack_needs_semicolon
-
-DEFINE_PACK(pack_pairs_of_two_bytes, uint16_t, 2);
-DEFINE_PACK(pack_pairs_of_bytes, int8_t, 2);
-DEFINE_PACK(pack_quads_of_bytes, int8_t, 4);
-
-/* Sums each column modulo 2^32, as the products are summed. */
-static void write_head(
-    const int8_t *b, int64_t depth, int64_t columns, int64_t first, uint32_t *head) {
-    const int64_t left = columns - first;
-    const int64_t count = left < CPU_LOWER_PANEL ? left : CPU_LOWER_PANEL;
-    memset(head, 0, CPU_LOWER_PANEL * sizeof *head);
-    KERNEL_STOP_EACH (k, 0, depth)
-        for (int64_t c = 0; c < count; c++) {
-            const int32_t weight = b[k * columns + first + c];
-            head[c] += (uint32_t)weight;
-        }
-}
-
-void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,
-    int64_t end, void *packed) {
-    KernelStopMeter meter = {0};
-    for (int64_t panel = begin; panel < end; panel++) {
-        if (kernel_stop_ends_after(&meter, 32 * (uint64_t)depth)) return;
-        const int64_t first = panel * CPU_LOWER_PANEL;
-        char *to = (char *)packed + panel * cpu_lower_panel_bytes(form, depth);
-        if (form == CPU_LOWER_INT8_DOT) {
-            write_head(b, depth, columns, first, (uint32_t *)(void *)to);
-            pack_quads_of_bytes(
-                b, depth, columns, first, (int8_t *)to + cpu_lower_forms[form].head);
-        } else if (form == CPU_LOWER_INT8) {
-            pack_pairs_of_bytes(b, depth, columns, first, (int8_t *)to);
-        } else {
-            pack_pairs_of_two_bytes(b, depth, columns, first, (uint16_t *)(void *)to);
-        }
-    }
 }

@@ -85,9 +85,6 @@ static inline int64_t cpu_lower_group_bytes(CpuLowerForm form) {
 static inline int64_t cpu_lower_panel_bytes(CpuLowerForm form, int64_t depth) {
     return cpu_lower_forms[form].head + cpu_lower_groups(form, depth) * cpu_lower_group_bytes(form);
 }
-/* Errors: INVALID too large. */
-MUST_CHECK Error *cpu_lower_packed_bytes(
-    CpuLowerForm form, int64_t depth, int64_t columns, uint64_t *out);
 /* The byte in int8's packed panels for row k and column c of B. */
 static inline int8_t cpu_lower_byte(
     CpuLowerForm form, const char *panels, int64_t depth, int64_t k, int64_t c) {
@@ -96,6 +93,3 @@ static inline int8_t cpu_lower_byte(
     return (int8_t)panel[cpu_lower_forms[form].head + k / group * cpu_lower_group_bytes(form) +
                          c % CPU_LOWER_PANEL * group + k % group];
 }
-/* Writes panels [begin, end) of plain B [depth, columns] at their place in `packed`. */
-void cpu_lower_pack(CpuLowerForm form, const void *b, int64_t depth, int64_t columns, int64_t begin,
-    int64_t end, void *packed);

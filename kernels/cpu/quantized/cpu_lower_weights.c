@@ -1,21 +1,41 @@
 #include "kernels/cpu/quantized/cpu_lower_weights.h"
 
 #include "base/allocator.h"
+#include "kernels/cpu/quantized/cpu_lower_pack.h"
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/operator/operator_lower.h"
 
 /* Constant weights in the form of a matrix. */
 typedef struct Weights {
     CpuLowerForm form;
+    uint8_t flip;
     int64_t depth, columns;
     bool is_filters;
 } Weights;
+
+/* B of a product of bytes. */
+static bool byte_weights_of(const CpuDevice *device, const PackRequest *request, Weights *out) {
+    const OperatorId id = request->operator_info->id;
+    const TensorSpec *constant = &request->constant;
+    const bool sums = id == OPERATOR_MATMUL_INTEGER || id == OPERATOR_FUSED_MATMUL_INTEGER;
+    if (!sums && id != OPERATOR_QLINEAR_MATMUL && id != OPERATOR_FUSED_QLINEAR_MATMUL) return false;
+    if (request->input_index != (sums ? 1 : 3) || constant->shape.rank != 2) return false;
+    if (constant->dtype != DTYPE_INT8 && constant->dtype != DTYPE_UINT8) return false;
+    *out = (Weights){
+        .form = cpu_lower_form(device, true),
+        .flip = constant->dtype == DTYPE_UINT8 ? CPU_LOWER_FLIP : 0,
+        .depth = constant->shape.dims[0],
+        .columns = constant->shape.dims[1],
+    };
+    return true;
+}
 
 /* False: the request is not for weights of lower precision. */
 static bool weights_of(const CpuDevice *device, const PackRequest *request, Weights *out) {
     const OperatorLower *lower = operator_lower_get(request->operator_info->id);
     const TensorSpec *constant = &request->constant;
     const Shape *shape = &constant->shape;
+    if (byte_weights_of(device, request, out)) return true;
     if (!lower || request->input_index != 1 || constant->dtype != lower->weights) return false;
     const bool is_conv = lower->of == OPERATOR_FUSED_CONV;
     if ((!is_conv && lower->of != OPERATOR_FUSED_MATMUL) || shape->rank != (is_conv ? 4 : 2))
@@ -79,8 +99,8 @@ Error *cpu_lower_pack_weights(const CpuDevice *device, const PackRequest *reques
         TRY(memory_map(bytes, &matrix));
         cpu_lower_turn_filters(weights.form, plain, &request->constant.shape, matrix);
     }
-    cpu_lower_pack(weights.form, matrix ? matrix : plain, weights.depth, weights.columns, 0,
-        cpu_lower_panels(weights.columns), to);
+    cpu_lower_pack(weights.form, matrix ? matrix : plain, weights.flip, weights.depth,
+        weights.columns, 0, cpu_lower_panels(weights.columns), to);
     if (matrix) memory_unmap(matrix, bytes);
     *out_packed = true;
     return NULL;

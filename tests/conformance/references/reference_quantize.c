@@ -183,6 +183,22 @@ static void write_sum(ReferenceCall *call, int64_t i, double sum, const Operand 
 
 void reference_matmul_integer(ReferenceCall *call) { multiply(call, 1, 2, 3, write_sum); }
 
+/* Steps in float32, as the operator rounds them. */
+static void write_scaled(ReferenceCall *call, int64_t i, double sum, const Operand *a,
+    const Operand *b, uint32_t batch_rank, const int64_t *index, int64_t row, int64_t column) {
+    const float scale = (float)at(a, &call->inputs[2], batch_rank, index, row, 0) *
+                        (float)at(b, &call->inputs[3], batch_rank, index, 0, column);
+    float value = (float)sum * scale;
+    if (call->inputs[6].present) value += (float)call->inputs[6].values[column];
+    if (call->inputs[7].present) value += (float)call->inputs[7].values[i];
+    call->outputs[0].values[i] = (double)value;
+}
+
+void reference_fused_matmul_integer(ReferenceCall *call) {
+    multiply(call, 1, 4, 5, write_scaled);
+    reference_activate(call);
+}
+
 static void write_quantized(ReferenceCall *call, int64_t i, double sum, const Operand *a,
     const Operand *b, uint32_t batch_rank, const int64_t *index, int64_t row, int64_t column) {
     const double scale = at(a, &call->inputs[1], batch_rank, index, row, 0) *
@@ -190,6 +206,7 @@ static void write_quantized(ReferenceCall *call, int64_t i, double sum, const Op
                          call->inputs[6].values[0];
     const DType to = call->outputs[0].dtype;
     const double zero = call->inputs[7].values[0];
+    if (call->input_count > 8) sum += call->inputs[8].values[column];
     call->outputs[0].values[i] = dtype_is_integer(to) ? saturate(nearbyint(sum * scale) + zero, to)
                                                       : nearest(sum * scale + zero, to);
 }

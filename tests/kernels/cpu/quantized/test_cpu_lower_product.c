@@ -1,4 +1,4 @@
-#include "kernels/cpu/quantized/cpu_lower_product.h"
+#include "kernels/cpu/quantized/cpu_lower_pack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,8 +69,9 @@ static Operands operands_make(CpuLowerForm form, const Problem *problem) {
     }
     /* in two pieces, as threads do it */
     const int64_t panels = cpu_lower_panels(problem->columns), half = panels / 2;
-    cpu_lower_pack(form, made.plain, problem->depth, problem->columns, half, panels, made.packed);
-    cpu_lower_pack(form, made.plain, problem->depth, problem->columns, 0, half, made.packed);
+    cpu_lower_pack(
+        form, made.plain, 0, problem->depth, problem->columns, half, panels, made.packed);
+    cpu_lower_pack(form, made.plain, 0, problem->depth, problem->columns, 0, half, made.packed);
     return made;
 }
 
