@@ -348,13 +348,15 @@ Error *integers_product(Fusion *fusion, IrBinding *quantize) {
     if (!ok) return NULL;
     IrVariable *inputs[9] = {NULL}, *bytes;
     TRY(whole_bias(fusion, &product, (double)to.one_scale, &inputs[8], &ok));
-    if (!ok || (inputs[8] && !product.is_conv)) return NULL;
+    if (!ok) return NULL;
     TRY(product_inputs(fusion, &product, &to, inputs));
-    const char *name = product.is_conv ? "QLinearConv" : "QLinearMatMul";
+    const char *name = product.is_conv ? "QLinearConv"
+                       : inputs[8]     ? "FusedQLinearMatMul"
+                                       : "QLinearMatMul";
     OWN(Attributes, attributes) = NULL;
     TRY(copy_of(product.binding, name, &attributes));
-    TRY(fusion_insert(fusion, quantize, name, attributes, product.is_conv ? 9 : 8, inputs,
-        &quantize->results[0]->type, &bytes));
+    TRY(fusion_insert(fusion, quantize, name, attributes, product.is_conv || inputs[8] ? 9 : 8,
+        inputs, &quantize->results[0]->type, &bytes));
     return replace_limited(fusion, &to, &limits, bytes);
 }
 
