@@ -12,6 +12,7 @@ enum {
     PIECE = 1024,                           /* of the depth: weights of 32 KiB */
     WEIGHTS_ROW = PIECE + CPU_BLOCKS_LANES, /* so that columns do not share the sets of a cache */
     DIRECT_COLUMNS = 32,
+    LONG = 1 << 16,   /* of the depth: beyond it fewer columns at a time */
     DIRECT_ROWS = 16, /* most rows of the direct form */
 };
 
@@ -155,10 +156,11 @@ static void run_columns(const Run *run, const Place *place, const float *zeros) 
 /* A few rows of a few columns at a time, with looks for a stop between: depths may be long. */
 static Error *run_unit(const Run *run, const Place *unit, const float *zeros) {
     const int64_t row_end = unit->row + unit->rows, column_end = unit->column + unit->columns;
+    const int64_t width = run->blocks.depth <= LONG ? DIRECT_COLUMNS : COLUMNS;
     for (int64_t row = unit->row; row < row_end; row += CPU_BLOCKS_ROWS)
-        for (int64_t column = unit->column; column < column_end; column += COLUMNS) {
+        for (int64_t column = unit->column; column < column_end; column += width) {
             const Place place = {row, at_most(row_end - row, CPU_BLOCKS_ROWS), column,
-                at_most(column_end - column, COLUMNS)};
+                at_most(column_end - column, width)};
             const int64_t skipped = (column - unit->column) * run->blocks.blocks;
             TRY(kernel_stop_check());
             run_columns(run, &place, zeros ? zeros + skipped : NULL);
