@@ -60,9 +60,15 @@ Error *onnx_node_emit(const OnnxNode *node, const char *operator_name, const cha
     return NULL;
 }
 
+/* An operator of another domain that has a row of its name in operators.def. */
+Error *onnx_convert_same_name(const OnnxNode *node) {
+    return onnx_node_emit(node, node->proto->op_type, NULL, node->input_count, node->inputs);
+}
+
 /* Operators that only handlers build. */
 static bool is_own(OperatorId id) {
-    return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES || id == OPERATOR_TREE_SCORES;
+    return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES || id == OPERATOR_TREE_SCORES ||
+           id == OPERATOR_TOKENIZER;
 }
 
 /* Finds the handler or the composition of a node; NULL where there is none. */
@@ -81,6 +87,21 @@ static Error *find_conversion(
     return NULL;
 }
 
+/* com.microsoft's operators that only graphs of training have. */
+static bool is_of_training(const char *op_type) {
+    static const char *const names[] = {"AdamOptimizer", "AdamWOptimizer", "AdasumAllReduce",
+        "GistBinarizeEncoder", "GradientAccumulator", "Group", "InPlaceAccumulator",
+        "InPlaceAccumulatorV2", "LambOptimizer", "MixedPrecisionScale", "NcclAllReduce",
+        "NcclReduceScatter", "PassThrough", "RecordEvent", "ReduceAllL2", "SGDOptimizer",
+        "SGDOptimizerV2", "Send", "Recv", "SoftmaxCrossEntropy", "SoftmaxCrossEntropyLossInternal",
+        "SparseSoftmaxCrossEntropy", "WaitEvent", "YieldOp", "ZeroGradient"};
+    const size_t length = strlen(op_type);
+    if (length > 4 && strcmp(op_type + length - 4, "Grad") == 0) return true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], op_type) == 0) return true;
+    return false;
+}
+
 /* Files that a runtime saved for one processor or one vendor's device: the model is in them no
  * more, but whoever saved it can save it again. */
 static Error *refuse_domain(const Onnx__NodeProto *proto) {
@@ -91,6 +112,9 @@ static Error *refuse_domain(const Onnx__NodeProto *proto) {
     if (strcmp(proto->op_type, "EPContext") == 0)
         FAIL(UNSUPPORTED,
             "the model was compiled for one vendor's device; save it without ep.context_enable");
+    if (strcmp(proto->domain, "com.microsoft") == 0 && is_of_training(proto->op_type))
+        FAIL(UNSUPPORTED, "%s is an operator of training; export the model for inference",
+            proto->op_type);
     FAIL(UNSUPPORTED, "operators of domain %s", proto->domain);
 }
 

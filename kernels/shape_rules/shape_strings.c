@@ -51,6 +51,48 @@ Error *shape_rule_regex_full_match(PlanRequest *request) {
     return NULL;
 }
 
+/* ---- Tokenizer ---- */
+
+static Error *check_separators(const Attributes *attributes, uint32_t count) {
+    OWN(Regex, regex) = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *separator = attributes_string_at(attributes, "separators", i);
+        if (!separator[0] && count == 1) {
+            if (attributes_int(attributes, "mincharnum") > 1)
+                FAIL(INVALID, "mincharnum above 1 for tokens of one character");
+            return NULL;
+        }
+        if (!separator[0]) FAIL(INVALID, "an empty separator among others");
+        TRY_WRAP(regex_create(separator, &regex), "separator %u", i);
+        regex_release(TAKE(regex));
+    }
+    return NULL;
+}
+
+/* The tokens, filled up to as many as the text with most of them has. */
+Error *shape_rule_tokenizer(PlanRequest *request) {
+    enum { SEPARATORS_MAX = 64 };
+    const Attributes *attributes = request->attributes;
+    const uint32_t count = attributes_text_count(attributes, "separators");
+    const bool expression = attributes_has(attributes, "tokenexp");
+    OWN(Regex, regex) = NULL;
+    Shape shape = *rule_shape(request, 0);
+    TRY(rule_check_dtype(request, 0, STRING_SET));
+    if (shape.rank != 1 && shape.rank != 2)
+        FAIL(INVALID, "texts of rank %u, not [C] or [N, C]", shape.rank);
+    if (attributes_int(attributes, "mincharnum") < 1)
+        FAIL(INVALID, "mincharnum is %" PRId64 ", not 1 or more",
+            attributes_int(attributes, "mincharnum"));
+    if (expression == (count > 0)) FAIL(INVALID, "either separators or tokenexp must be given");
+    if (count > SEPARATORS_MAX)
+        FAIL(UNSUPPORTED, "%u separators; at most %d", count, SEPARATORS_MAX);
+    if (expression) TRY(regex_create(attributes_text(attributes, "tokenexp"), &regex));
+    TRY(check_separators(attributes, count));
+    TRY(rule_push(&shape, -1));
+    rule_set(request, 0, DTYPE_STRING, &shape);
+    return NULL;
+}
+
 /* ---- TfIdfVectorizer ---- */
 
 static Error *check_pool(const PlanRequest *request, uint32_t *out_size) {

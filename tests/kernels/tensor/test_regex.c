@@ -87,10 +87,45 @@ static void test_regex_takes_time_in_proportion(void **state) {
     assert_true(matches("(?:a?){1000}a{1000}", text));
 }
 
+static void expect_match(
+    const char *pattern, const char *text, size_t from, size_t begin, size_t end) {
+    OWN(Regex, regex) = NULL;
+    size_t found_begin = 0, found_end = 0;
+    assert_ok(regex_create(pattern, &regex));
+    void *scratch = malloc(regex_search_scratch_size(regex) + 1);
+    const bool found =
+        regex_search(regex, text, strlen(text), from, scratch, &found_begin, &found_end);
+    free(scratch);
+    assert_int_equal(found, end >= begin);
+    if (!found) return;
+    assert_int_equal(found_begin, begin);
+    assert_int_equal(found_end, end);
+}
+
+/* No match is a begin behind an end. */
+static void test_regex_search_finds_the_first_and_longest_match(void **state) {
+    (void)state;
+    expect_match("b+", "abbcbbb", 0, 1, 3);
+    expect_match("b+", "abbcbbb", 3, 4, 7);
+    expect_match("b+", "abbcbbb", 7, 1, 0);
+    expect_match("a|ab|bcde", "xabcde", 0, 1, 3);
+    expect_match("a+?", "aaa", 0, 0, 3);
+    expect_match("c*", "abc", 0, 0, 0);
+    expect_match("x?", "abc", 3, 3, 3);
+    expect_match("^b", "ab", 1, 1, 0);
+    expect_match("\\bb", "ab b", 1, 3, 4);
+    expect_match(".", "\xc3\xa4\xc3\xa4", 2, 2, 4);
+    expect_match("\\bb",
+        "\xc3\xa4"
+        "b",
+        2, 2, 3);
+}
+
 int test_regex(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_regex_matches_the_whole_text),
         cmocka_unit_test(test_regex_takes_time_in_proportion),
+        cmocka_unit_test(test_regex_search_finds_the_first_and_longest_match),
     };
     return cmocka_run_group_tests_name("regex", tests, NULL, NULL);
 }
