@@ -12,12 +12,27 @@ Error *onnx_graph_nodes(
     return NULL;
 }
 
+/* Of several initializers with one name the last one counts. */
+static Error *find_last(const Onnx__GraphProto *graph, NameMap **out_last) {
+    OWN(NameMap, last) = NULL;
+    TRY(name_map_create(&last));
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        const char *name = graph->initializer[i]->name;
+        TRY(name_map_set(last, name ? name : "", graph->initializer[i]));
+    }
+    *out_last = TAKE(last);
+    return NULL;
+}
+
 static Error *read_initializers(
     OnnxImport *import, OnnxScope *scope, const Onnx__GraphProto *graph) {
+    OWN(NameMap, last) = NULL;
+    TRY(find_last(graph, &last));
     for (size_t i = 0; i < graph->n_initializer; i++) {
         const Onnx__TensorProto *proto = graph->initializer[i];
         const char *name = proto->name ? proto->name : "";
         IrVariable *constant;
+        if (name_map_find(last, name) != proto) continue;
         if (onnx_given_is_wanted(import, scope, name)) continue;
         TRY_WRAP(onnx_constant_tensor(import, proto, &constant), "initializer %s", name);
         TRY(onnx_scope_set(scope, name, constant));

@@ -6,6 +6,7 @@
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
+#include "tools/cli/model_folder.h"
 #include "tools/client/precision_report.h"
 #include "tools/client/sandbox.h"
 
@@ -69,6 +70,8 @@ Error *command_compile(CommandContext *context) {
     };
     if (!output && !options.dump_after)
         FAIL(USAGE, "compile: -o OUT.lvx or --dump-after is missing");
+    char found[PATH_MAX];
+    TRY(model_folder_find(&context->arguments[0], found));
     TRY(enter_sandbox(context));
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(Executable, executable) = NULL;

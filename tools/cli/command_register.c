@@ -5,6 +5,7 @@
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"
+#include "tools/cli/model_folder.h"
 #include "tools/client/precision_report.h"
 #include "tools/client/progress.h"
 #include "tools/client/remote_models.h"
@@ -127,7 +128,8 @@ static void take_warnings(json_object *inout_object, TextBuilder *out_warnings) 
 }
 
 Error *command_register(CommandContext *context) {
-    const char *name = context->arguments[0], *path = context->arguments[1], *format;
+    const char *name = context->arguments[0], *path, *format;
+    char found[PATH_MAX];
     OWN(HttpClient, client) = NULL;
     json_object *object = NULL;
     ModelFileOptions options = {
@@ -144,6 +146,8 @@ Error *command_register(CommandContext *context) {
         FAIL(USAGE, "register: --input is for --precision bf16 and int8");
     if (!text_is_name(name))
         FAIL(INVALID, "%s is no model name: letters, digits and . _ - are, at most 64", name);
+    TRY(model_folder_find(&context->arguments[1], found));
+    path = context->arguments[1];
     TRY(model_file_format(path, options.format, &format));
     TRY(remote_find(context, &client));
     Progress progress = progress_start(context, "compiling");

@@ -15,6 +15,7 @@ typedef struct Reader {
     const OnnxNode *node;
     TreeEnsemble *ensemble;
     Key *keys;
+    uint32_t tree; /* the place in keys where the tree that was asked for last begins */
     bool classifier;
 } Reader;
 
@@ -122,9 +123,16 @@ static int compare_keys(const void *a, const void *b) {
     return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
 }
 
+/* Files mostly have the nodes in order. */
+static bool is_sorted(const Key *keys, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++)
+        if (compare_keys(&keys[i - 1], &keys[i]) > 0) return false;
+    return true;
+}
+
 static Error *sort_keys(Reader *reader) {
     const uint32_t count = reader->ensemble->node_count;
-    qsort(reader->keys, count, sizeof(Key), compare_keys);
+    if (!is_sorted(reader->keys, count)) qsort(reader->keys, count, sizeof(Key), compare_keys);
     for (uint32_t i = 1; i < count; i++)
         if (compare_keys(&reader->keys[i - 1], &reader->keys[i]) == 0)
             FAIL(INVALID, "node %" PRId64 " of tree %" PRId64 " is there twice", reader->keys[i].id,
@@ -132,11 +140,26 @@ static Error *sort_keys(Reader *reader) {
     return NULL;
 }
 
+/* The node where it stands if the tree's numbers have no gaps and the tree is the one before; NULL:
+ * elsewhere. */
+static const Key *guess_node(const Reader *reader, const Key *wanted) {
+    const Key *first = &reader->keys[reader->tree];
+    const uint32_t left = reader->ensemble->node_count - reader->tree;
+    if (wanted->tree != first->tree || wanted->id < first->id) return NULL;
+    const uint64_t place = (uint64_t)wanted->id - (uint64_t)first->id;
+    if (place >= left || compare_keys(&first[place], wanted) != 0) return NULL;
+    return &first[place];
+}
+
 /* Errors: INVALID there is no such node. */
-static Error *find_node(const Reader *reader, int64_t tree, int64_t id, uint32_t *out) {
+static Error *find_node(Reader *reader, int64_t tree, int64_t id, uint32_t *out) {
     const Key wanted = {tree, id, 0};
-    const Key *found =
-        bsearch(&wanted, reader->keys, reader->ensemble->node_count, sizeof(Key), compare_keys);
+    const Key *keys = reader->keys, *found = guess_node(reader, &wanted);
+    if (!found)
+        found = bsearch(&wanted, keys, reader->ensemble->node_count, sizeof(Key), compare_keys);
+    /* node 0 of the tree, if the numbers begin there and have no gaps */
+    if (found && id >= 0 && id <= found - keys && compare_keys(found - id, &(Key){tree, 0, 0}) == 0)
+        reader->tree = (uint32_t)(found - keys - id);
     if (!found) FAIL(INVALID, "tree %" PRId64 " has no node %" PRId64, tree, id);
     *out = found->index;
     return NULL;

@@ -19,13 +19,18 @@ static void test_onnx_scope_refuses_a_value_made_twice(void **state) {
     model = model_of("y");
     onnx_add_input(model->graph, "x", "float32[2]");
     onnx_model_refused(INVALID, "the value x is made twice", model);
-    model = model_of("y");
-    onnx_add_initializer(model->graph, "w", "float32[1] 1");
-    onnx_add_initializer(model->graph, "w", "float32[1] 2");
-    onnx_model_refused(INVALID, "the value w is made twice", model);
     model = model_of("a");
     onnx_add_node(model->graph, "Split", "x", "a,a");
     onnx_model_refused(INVALID, "the value a is made twice", model);
+}
+
+static void test_onnx_scope_takes_the_last_initializer_of_a_name(void **state) {
+    (void)state;
+    OnnxModel *model = model_of("y");
+    onnx_add_initializer(model->graph, "w", "float32[1] 1");
+    onnx_add_initializer(model->graph, "w", "float32[1] 2");
+    onnx_add_node(model->graph, "Add", "x,w", "y");
+    onnx_model_expect(model, "float32[2] 3 4 -> float32[2] 5 6");
 }
 
 static void test_onnx_scope_refuses_a_value_that_is_missing(void **state) {
@@ -86,6 +91,7 @@ static void test_onnx_scope_of_a_function_sees_only_its_inputs(void **state) {
 int test_onnx_scope(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_scope_refuses_a_value_made_twice),
+        cmocka_unit_test(test_onnx_scope_takes_the_last_initializer_of_a_name),
         cmocka_unit_test(test_onnx_scope_refuses_a_value_that_is_missing),
         cmocka_unit_test(test_onnx_scope_of_a_branch_shadows_the_outer_one),
         cmocka_unit_test(test_onnx_scope_of_a_branch_ends_with_it),
