@@ -19,7 +19,7 @@ struct OperatorInfo;
 
 typedef struct Attributes Attributes; /* immutable once built; counted */
 
-enum { ATTRIBUTES_COUNT_MAX = 64, ATTRIBUTE_LIST_MAX = 1 << 16 };
+enum { ATTRIBUTES_COUNT_MAX = 64, ATTRIBUTE_LIST_MAX = 1 << 24 };
 
 /* Building: start empty, set by name, then attributes_check against the operator, which fills
  * defaults and puts entries into the declaration's order (canonical). Setting twice replaces. */

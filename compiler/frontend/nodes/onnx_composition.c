@@ -381,7 +381,8 @@ static Error *convert_attributes(const OnnxNode *node, const char *declaration, 
     for (size_t i = 0; i < node->proto->n_attribute; i++) {
         const char *name = node->proto->attribute[i]->name;
         const char kind = name ? onnx_attribute_kind(declaration, name) : 0;
-        const bool is_long = kind == 'I' && node->proto->attribute[i]->n_ints > ATTRIBUTE_LIST_MAX;
+        const bool is_long =
+            kind == 'I' && node->proto->attribute[i]->n_ints > COMPOSITION_INTS_MAX;
         if (!kind || (!strchr("FSgt", kind) && !is_long)) continue;
         if (count == COMPOSITION_LISTS_MAX) FAIL(INVALID, "more than %u lists", count);
         skipped[count++] = name;

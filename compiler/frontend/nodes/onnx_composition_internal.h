@@ -9,8 +9,9 @@ enum {
     COMPOSITION_NAME_SIZE = 48,
     COMPOSITION_CALL_MAX = 16,
     COMPOSITION_LISTS_MAX = 64,
-    COMPOSITION_TEXT_MAX = 256,    /* of a `require` */
-    COMPOSITION_ROUNDS_MAX = 4096, /* of a `for` */
+    COMPOSITION_INTS_MAX = 1 << 16, /* longer lists are read in the node, not copied */
+    COMPOSITION_TEXT_MAX = 256,     /* of a `require` */
+    COMPOSITION_ROUNDS_MAX = 4096,  /* of a `for` */
 };
 
 typedef enum ComposedKind {

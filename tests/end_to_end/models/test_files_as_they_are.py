@@ -210,3 +210,18 @@ def test_ten_thousand_nodes(home, tmp_path):
     for i in range(10_000):
         wanted = wanted + small if i % 3 else wanted * small
     same(answer(home, tmp_path, model), wanted)
+
+
+def test_a_vocabulary_of_many_words(home, tmp_path):
+    """More words than most lists of attributes have."""
+    words = [f"word {i}" for i in range(200_000)]
+    node = helper.make_node("TfIdfVectorizer", ["x"], ["y"], max_gram_length=1, min_gram_length=1, max_skip_count=0, mode="TF",
+                            ngram_counts=[0], ngram_indexes=list(range(len(words))), pool_strings=words)
+    graph = helper.make_graph([node], "g", [value("x", ["n"], TensorProto.STRING)], [value("y", None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    made = answer(home, tmp_path, model, np.array(["word 7", "word 199999", "none", "word 7"]))
+    assert (made.shape, made[7], made[199_999], made.sum()) == ((200_000,), 2, 1, 3)
+    node = helper.make_node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", keys_strings=words, values_int64s=list(range(len(words))))
+    graph = helper.make_graph([node], "g", [value("x", ["n"], TensorProto.STRING)], [value("y", None, TensorProto.INT64)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=9)
+    assert answer(home, tmp_path, model, np.array(["word 7", "none", "word 199999"])).tolist() == [7, -1, 199_999]
