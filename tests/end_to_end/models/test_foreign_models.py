@@ -206,13 +206,15 @@ def test_inputs_that_share_a_name_are_checked_where_the_compiler_relied_on_it(ho
     home.refuses("run", "m", "--input", source, "--output", tmp_path / "o.npz", words=("input b", "(n) is 3", "input a has 2"))
 
 
-def test_a_value_for_an_initializer_is_refused_with_what_to_do(home, tmp_path):
+def test_an_initializer_that_is_an_input_takes_another_value(home, tmp_path):
     model = model_of([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", FLOAT, [2]), value("w", FLOAT, [2])],
                      [value("y", FLOAT)], [numpy_helper.from_array(np.ones(2, "f4"), "w")])
     home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
-    source = write_npz(tmp_path / "i.npz", x=TWO, w=TWO)
-    home.refuses("run", "m", "--input", source, "--output", tmp_path / "o.npz",
-                 words=("no input w; it has x", "leave w out", "initializer"))
+    for given, wanted in (({"x": TWO}, TWO + 1), ({"x": TWO, "w": TWO}, TWO + TWO)):
+        home.call("run", "m", "--input", write_npz(tmp_path / "i.npz", **given), "--output", tmp_path / "o.npz")
+        assert load(tmp_path / "o.npz")["y"].tobytes() == wanted.tobytes()
+    source = write_npz(tmp_path / "i.npz", x=TWO, v=TWO)
+    home.refuses("run", "m", "--input", source, "--output", tmp_path / "o.npz", words=("no input v",))
 
 
 # External data behind links ---------------------------------------------------------------------------------------
