@@ -47,15 +47,17 @@ static int64_t pixel_at(const Window *window, int64_t output, int64_t position) 
     return pixel;
 }
 
-static void pool_pixel(
+/* False: the launch ends, and the pixel is not finished. */
+static bool pool_pixel(
     const State *state, const uint8_t *x, int64_t output, uint8_t *y, KernelStopMeter *meter) {
     const int64_t channels = state->channels;
     memset(y, state->least, (size_t)channels);
     for (int64_t position = 0; position < state->kernel_count; position++) {
-        if (kernel_stop_ends_after(meter, 32 + (uint64_t)channels / 16)) return;
+        if (kernel_stop_ends_after(meter, 32 + (uint64_t)channels / 16)) return false;
         const int64_t pixel = pixel_at(&state->window, output, position);
         if (pixel >= 0) state->larger(x + pixel * channels, channels, y);
     }
+    return true;
 }
 
 static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -69,7 +71,7 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
         uint8_t *y = run->y + (image * state->output_count + first) * state->channels;
         for (int64_t o = 0; o < state->width; o++) {
             if (kernel_stop_ends_after(&meter, 64)) break;
-            pool_pixel(state, x, first + o, y + o * state->channels, &meter);
+            if (!pool_pixel(state, x, first + o, y + o * state->channels, &meter)) break;
         }
         TRY(kernel_stop_check());
     }

@@ -16,6 +16,7 @@ enum {
      * weights are read */
     SMALL_COST = 2000000,
     SMALL_ROWS = 32,
+    SMALL_ELEMENTS = 8192, /* of a step's result that are worth a thread */
 };
 
 /* ---- rows ---- */
@@ -123,7 +124,7 @@ static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
 
 /* True for a step that is too little work to be shared. */
 static bool is_small(const CpuRecurrent *recurrent) {
-    return !recurrent->sliced &&
+    return !recurrent->sliced && recurrent->batch <= SMALL_ELEMENTS / recurrent->hidden &&
            (recurrent->batch + SMALL_ROWS) * recurrent->first.depth * recurrent->inputs.columns <=
                SMALL_COST;
 }
@@ -355,7 +356,7 @@ static Error *run_phase(Run *run, int phase) {
     if (is_small(recurrent)) return run_small_phase(run, product);
     TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch));
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)recurrent->batch,
-        (uint64_t)(8192 / recurrent->hidden) + 1, step_elements, run);
+        (uint64_t)(SMALL_ELEMENTS / recurrent->hidden) + 1, step_elements, run);
 }
 
 static Error *run_step(Run *run) {
