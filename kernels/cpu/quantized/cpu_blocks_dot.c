@@ -266,7 +266,7 @@ CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
         }
     CPU_UNROLL for (int r = 0; r < rows; r++) CPU_UNROLL for (int c = 0; c < columns; c++)
         run->out[r * blocks->columns + column + c] =
-        cpu_f32x8_sum((CpuF32x8)sums[r][c][0], (CpuF32x8)sums[r][c][1]);
+        cpu_blocks_sum_avx2(sums[r][c][0], sums[r][c][1]);
 }
 
 /* ---- all rows and columns ---- */

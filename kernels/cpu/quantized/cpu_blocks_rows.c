@@ -169,7 +169,7 @@ INLINE_256 float sum_256(uint32_t bits, __m256 first, __m256 second) {
         first = _mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xd8));
         second = _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xd8));
     }
-    return cpu_f32x8_sum((CpuF32x8)first, (CpuF32x8)second);
+    return cpu_blocks_sum_avx2(first, second);
 }
 
 INLINE_256 void rows_avx2(const CpuBlocksRows *run, uint32_t bits, bool is_signed, int rows,

@@ -1,5 +1,5 @@
 #pragma once
-/* What the AVX-512 kernels of products with weights in blocks share: the sums of vectors. Included
+/* What the vector kernels of products with weights in blocks share: the sums of vectors. Included
  * by cpu_blocks_rows.c, cpu_blocks_tile.c and cpu_blocks_dot.c. Pure: no state. */
 #include <immintrin.h>
 
@@ -23,10 +23,22 @@ CPU_TARGET_AVX512 CPU_INLINE __m128 cpu_blocks_sums_avx512(
     return _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, all));
 }
 
+/* cpu_f32x16_sum of two halves. */
+CPU_TARGET_AVX2 CPU_INLINE float cpu_blocks_sum_avx2(__m256 low, __m256 high) {
+    float lanes[2 * CPU_HALF_LANES];
+    _mm256_storeu_ps(lanes, low);
+    _mm256_storeu_ps(lanes + CPU_HALF_LANES, high);
+    return cpu_lanes_sum(lanes);
+}
+
 /* The sums of one vector, or of a multiple of four. */
 CPU_TARGET_AVX512 CPU_INLINE void cpu_blocks_store_avx512(
     const __m512 *sums, int columns, float *to) {
-    if (columns == 1) *to = cpu_f32x16_sum((CpuF32x16)sums[0]);
+    if (columns == 1) {
+        float lanes[2 * CPU_HALF_LANES];
+        _mm512_storeu_ps(lanes, sums[0]);
+        *to = cpu_lanes_sum(lanes);
+    }
     CPU_UNROLL for (int c = 0; c + 4 <= columns; c += 4) _mm_storeu_ps(
         to + c, cpu_blocks_sums_avx512(sums[c], sums[c + 1], sums[c + 2], sums[c + 3]));
 }

@@ -271,7 +271,7 @@ PRODUCT(avx512, CPU_TARGET_AVX512, __m512, LANES, 1, 3, 8);
 #define avx2_STORE(to, sum) _mm256_storeu_ps(to, sum)
 #define avx2_FINISH(sums, columns, to)                                                             \
     CPU_UNROLL for (int c = 0; c < (columns); c++)(to)[c] =                                        \
-        cpu_f32x8_sum((CpuF32x8)(sums)[2 * c], (CpuF32x8)(sums)[2 * c + 1])
+        cpu_blocks_sum_avx2((sums)[2 * c], (sums)[2 * c + 1])
 PRODUCT(avx2, CPU_TARGET_AVX2, __m256, HALF, 2, 2, 2);
 #endif
 
