@@ -227,6 +227,6 @@ CPU_INLINE float cpu_f32x8_sum(CpuF32x8 low, CpuF32x8 high) {
 }
 /* cpu_f32x16_sum of what lies in memory. For functions compiled for another instruction set, which
  * clang lets pass no vector to one that is not. */
-CPU_INLINE float cpu_lanes_sum(const float lanes[2 * CPU_HALF_LANES]) {
+CPU_INLINE float cpu_lanes_sum(const float lanes[CPU_VECTOR_LANES]) {
     return cpu_f32x8_sum(cpu_f32x8_load(lanes), cpu_f32x8_load(lanes + CPU_HALF_LANES));
 }

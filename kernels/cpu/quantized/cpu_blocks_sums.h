@@ -25,7 +25,7 @@ CPU_TARGET_AVX512 CPU_INLINE __m128 cpu_blocks_sums_avx512(
 
 /* cpu_f32x16_sum of two halves. */
 CPU_TARGET_AVX2 CPU_INLINE float cpu_blocks_sum_avx2(__m256 low, __m256 high) {
-    float lanes[2 * CPU_HALF_LANES];
+    float lanes[CPU_VECTOR_LANES];
     _mm256_storeu_ps(lanes, low);
     _mm256_storeu_ps(lanes + CPU_HALF_LANES, high);
     return cpu_lanes_sum(lanes);
@@ -35,7 +35,7 @@ CPU_TARGET_AVX2 CPU_INLINE float cpu_blocks_sum_avx2(__m256 low, __m256 high) {
 CPU_TARGET_AVX512 CPU_INLINE void cpu_blocks_store_avx512(
     const __m512 *sums, int columns, float *to) {
     if (columns == 1) {
-        float lanes[2 * CPU_HALF_LANES];
+        float lanes[CPU_VECTOR_LANES];
         _mm512_storeu_ps(lanes, sums[0]);
         *to = cpu_lanes_sum(lanes);
     }
