@@ -94,7 +94,7 @@ Error *cpu_integer_columns_read(const CpuIntegerColumns *columns, CpuDevice *dev
     };
     if (columns->scale > 0) out->scales = (float *)(void *)(places + columns->scales_offset);
     if (!columns->is_packed) {
-        run.plain = cpu_input(launch, columns->matrix);
+        run.plain = cpu_integer_bytes(launch, columns->matrix);
         out->panels = run.panels = places + columns->panels_offset;
     }
     const int64_t work = columns->is_packed ? 64 : (b->depth + 4) * CPU_LOWER_PANEL;

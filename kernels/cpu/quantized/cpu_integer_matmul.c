@@ -78,7 +78,7 @@ static void prepare_row(const Run *run, int64_t unit) {
     const State *state = run->state;
     const CpuIntegerOperand *a = &state->a;
     const int64_t matrix = unit / a->lines, line = unit % a->lines;
-    const uint8_t *from = (const uint8_t *)cpu_input(run->launch, 0) + unit * a->depth;
+    const uint8_t *from = cpu_integer_bytes(run->launch, 0) + unit * a->depth;
     int32_t zero = 0;
     if (a->zero_points.count > 0)
         zero = cpu_integer_load(a->is_signed, cpu_input(run->launch, state->inputs.a_zero),
@@ -230,7 +230,7 @@ static Run run_of(const State *state, const Launch *launch) {
         .out = cpu_output(launch, 0),
     };
     if (!state->in_place) run.copied = cpu_workspace(launch);
-    run.a = run.copied ? run.copied : cpu_input(launch, 0);
+    run.a = run.copied ? run.copied : (const void *)cpu_integer_bytes(launch, 0);
     if (inputs->a_scale > 0) run.steps = at_offset(launch, state->steps_offset);
     if (inputs->sum_bias > 0) run.sum_bias = cpu_input(launch, inputs->sum_bias);
     if (inputs->bias > 0) run.bias = cpu_input(launch, inputs->bias);

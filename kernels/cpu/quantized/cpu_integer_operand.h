@@ -40,6 +40,13 @@ MUST_CHECK Error *cpu_integer_row_bytes(const CpuIntegerOperand *operand, uint64
 MUST_CHECK Error *cpu_integer_pack_rows(CpuDevice *device, uint32_t threads,
     const CpuIntegerOperand *operand, const void *data, const void *zero_points, int16_t *out);
 
+/* The bytes of an input; of one without elements, which has no address, a byte that is not read. */
+static inline const uint8_t *cpu_integer_bytes(const Launch *launch, uint32_t index) {
+    static const uint8_t nothing = 0;
+    const uint8_t *bytes = cpu_input(launch, index);
+    return bytes ? bytes : &nothing;
+}
+
 /* Loads one number of a byte type. */
 static inline int32_t cpu_integer_load(bool is_signed, const void *data, int64_t index) {
     const uint8_t byte = ((const uint8_t *)data)[index];

@@ -65,7 +65,9 @@ static void pack_int8(
 
 void cpu_lower_pack(CpuLowerForm form, const void *b, uint8_t flip, int64_t depth, int64_t columns,
     int64_t begin, int64_t end, void *packed) {
+    static const uint16_t nothing = 0; /* stands for a matrix without rows, which has no address */
     KernelStopMeter meter = {0};
+    if (!b) b = &nothing;
     for (int64_t panel = begin; panel < end; panel++) {
         if (kernel_stop_ends_after(&meter, 32 * (uint64_t)depth)) return;
         const int64_t first = panel * CPU_LOWER_PANEL, left = columns - first;
