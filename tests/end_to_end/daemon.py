@@ -25,8 +25,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-# A device that makes a job last: what a test does to a running job must meet one. A generation of 200 tokens
-# takes half a second there, and a twentieth of a second on cpu.
+# A generation of 200 tokens takes half a second on this device, and a twentieth of that on cpu. Tests that suspend,
+# fork or stop a running job use the device, so that the job has not ended before.
 SLOWER = "sim:0,speed=0.2"
 
 

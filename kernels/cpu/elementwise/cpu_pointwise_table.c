@@ -11,7 +11,7 @@
 
 enum {
     CODES = 256,
-    STEPS_MIN = 3,            /* fewer loops are as fast */
+    STEPS_MIN = 3,            /* of a program: loops over fewer steps are as fast as a table */
     RESULT_BYTES = CODES * 8, /* of a step */
     UNIT = 1 << 14,
     UNITS_PER_PART = 16,

@@ -2,6 +2,7 @@
  * Elements minus their zero points are float32, their products exact in float64, and sums are in
  * the order of the depth. */
 #include "base/checked.h"
+#include "kernels/cpu/quantized/cpu_integer_operand.h"
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/quantized/cpu_lower_bytes.h"
 #include "kernels/scalar/scalar_float.h"

@@ -62,7 +62,7 @@ typedef struct Run {
     const int32_t *sum_bias; /* NULL: none */
     const float *bias, *residual;
     float y_scale;
-    CpuRequantize to;
+    CpuRequantizeTo to;
     char *out;
 } Run;
 

@@ -1,10 +1,6 @@
 #include "kernels/cpu/quantized/cpu_integer_operand.h"
 
-#include <string.h>
-
 #include "base/checked.h"
-#include "kernels/cpu/core/cpu_vector.h"
-#include "kernels/scalar/scalar_float.h"
 #include "kernels/arguments/quantization.h"
 
 enum { ELEMENTS_PER_PART = 1 << 15 };
@@ -119,60 +115,3 @@ void cpu_integer_widen_scales(const CpuWiden *widen, const void *data, uint64_t 
         cpu_widen_run(
             widen, data, i, count - i < CPU_SMALL_RUN ? count - i : CPU_SMALL_RUN, out + i);
 }
-
-void cpu_integer_requantize(const CpuRequantize *to, const int32_t *sums, int32_t bias,
-    const float *factors, int64_t count, uint8_t *out) {
-    const double low = to->is_signed ? -128 : 0, high = low + 255;
-    for (int64_t i = 0; i < count; i++) {
-        const int32_t sum = (int32_t)((uint32_t)sums[i] + (uint32_t)bias);
-        double x = (double)sum * (double)factors[i];
-        x = (x == x ? scalar_round_f64(x) : 0) + (double)to->zero_point;
-        x = x < low ? low : x;
-        out[i] = (uint8_t)(int32_t)(x > high ? high : x);
-    }
-}
-
-/* Eight at a time. The limits are whole numbers, so a number may be limited before it is rounded;
- * then adding and subtracting 1.5 * 2^52 rounds it, ties to even. */
-typedef int32_t I32x8Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int64_t I64x8 __attribute__((vector_size(64)));
-typedef uint8_t U8x8 __attribute__((vector_size(8)));
-
-CPU_INLINE CpuF64x8 select_f64(I64x8 mask, CpuF64x8 yes, CpuF64x8 no) {
-    return (CpuF64x8)((mask & (I64x8)yes) | (~mask & (I64x8)no));
-}
-
-CPU_INLINE void requantize_eight(
-    const CpuRequantize *to, const int32_t *sums, const float *factors, uint8_t *out) {
-    const double low = (to->is_signed ? -128 : 0) - to->zero_point, high = low + 255;
-    const CpuF64x8 none = {0}, rounder = none + 0x1.8p52;
-    const CpuF64x8 wide = __builtin_convertvector(*(const I32x8Unaligned *)sums, CpuF64x8);
-    CpuF64x8 x = wide * __builtin_convertvector(*(const CpuF32x8Unaligned *)factors, CpuF64x8);
-    x = (CpuF64x8)((I64x8)x & (I64x8)(x == x)); /* NaN is 0 */
-    x = select_f64(x < none + low, none + low, x);
-    x = select_f64(x > none + high, none + high, x);
-    /* the lowest bits of the sum are the rounded number */
-    const I64x8 rounded = (I64x8)(x + rounder) + to->zero_point;
-    const U8x8 bytes = __builtin_convertvector(rounded, U8x8);
-    memcpy(out, &bytes, sizeof bytes);
-}
-
-CPU_INLINE void requantize_body(const CpuRequantize *to, const int32_t *sums, const float *factors,
-    int64_t count, uint8_t *out) {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) requantize_eight(to, sums + i, factors + i, out + i);
-    if (i == count) return;
-    int32_t last[8] = {0};
-    float by[8] = {0};
-    uint8_t bytes[8];
-    memcpy(last, sums + i, (size_t)(count - i) * sizeof *last);
-    memcpy(by, factors + i, (size_t)(count - i) * sizeof *by);
-    requantize_eight(to, last, by, bytes);
-    memcpy(out + i, bytes, (size_t)(count - i));
-}
-CPU_VARIANTS(requantize,
-    (const CpuRequantize *to, const int32_t *sums, const float *factors, int64_t count,
-        uint8_t *out),
-    (to, sums, factors, count, out));
-
-CpuRequantizeRow *cpu_integer_requantize_for(CpuLevel level) { return requantize_for(level); }

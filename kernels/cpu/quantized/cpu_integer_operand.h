@@ -1,6 +1,6 @@
 #pragma once
 /* The operands of products of bytes: rows minus their zero points as 16-bit integers, scales as
- * float32, and the sums as bytes again. Called by the kernels of integer products when they plan
+ * float32. Called by the kernels of integer products when they plan
  * and launch. Pure: no state. */
 #include "kernels/cpu/quantized/cpu_integer_product.h"
 #include "kernels/cpu/elementwise/cpu_small.h"
@@ -55,16 +55,3 @@ static inline int32_t cpu_integer_load(bool is_signed, const void *data, int64_t
 
 /* Widens scales to float32. */
 void cpu_integer_widen_scales(const CpuWiden *widen, const void *data, uint64_t count, float *out);
-
-/* out[i] = the byte nearest to (sums[i] + bias) * factors[i] (ties to even), plus the zero point;
- * saturated. */
-typedef struct CpuRequantize {
-    bool is_signed;
-    int32_t zero_point;
-} CpuRequantize;
-void cpu_integer_requantize(const CpuRequantize *to, const int32_t *sums, int32_t bias,
-    const float *factors, int64_t count, uint8_t *out);
-/* The same bits without a bias, by vectors. */
-typedef void CpuRequantizeRow(const CpuRequantize *to, const int32_t *sums, const float *factors,
-    int64_t count, uint8_t *out);
-CpuRequantizeRow *cpu_integer_requantize_for(CpuLevel level);

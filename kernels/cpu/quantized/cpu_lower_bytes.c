@@ -51,6 +51,6 @@ CpuLowerBytes cpu_lower_bytes_for(CpuLevel level, CpuLowerForm form) {
     return (CpuLowerBytes){
         .row = form == CPU_LOWER_INT8_DOT ? quads_for(level) : pairs_for(level),
         .adjust = adjust_for(level),
-        .requantize = cpu_integer_requantize_for(level),
+        .requantize = cpu_requantize_wide_for(level),
     };
 }

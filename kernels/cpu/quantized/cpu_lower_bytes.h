@@ -6,7 +6,7 @@
  * Rows are read as uint8, weights as int8. A flip of the highest bit turns one into the other and
  * moves the zero point by 128:
  *   sum of (a - za) * (b - zb)  =  sum of (a - za) * b  -  zb * sum of (a - za) */
-#include "kernels/cpu/quantized/cpu_integer_operand.h"
+#include "kernels/cpu/quantized/cpu_requantize.h"
 #include "kernels/cpu/quantized/cpu_lower_pack.h"
 
 enum { CPU_LOWER_BIAS = 128 }; /* what a flip takes from a number without a sign */
@@ -27,7 +27,7 @@ typedef struct CpuLowerBytes {
     /* sums[i] += bias[i] - zeros[i] * times, modulo 2^32; either may be NULL. */
     void (*adjust)(
         int32_t *sums, const int32_t *bias, const int32_t *zeros, uint32_t times, int64_t count);
-    CpuRequantizeRow *requantize;
+    CpuRequantizeWide *requantize;
 } CpuLowerBytes;
 
 CpuLowerBytes cpu_lower_bytes_for(CpuLevel level, CpuLowerForm form);

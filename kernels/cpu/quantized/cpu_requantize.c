@@ -23,6 +23,8 @@ float cpu_requantize_factor(float x_scale, float w_scale, float y_scale) {
     return factor < -FLT_MAX ? -FLT_MAX : factor;
 }
 
+/* ---- in float32 ---- */
+
 /* 1.5 * 2^23 leaves the rounded integer in the low mantissa bits. */
 CPU_INLINE U8x16 bytes_of(const CpuRequantizeTo *to, U32x16 sums, U32x16 bias, CpuF32x16 factors) {
     const int32_t least = to->is_signed ? -128 : 0;
@@ -85,3 +87,50 @@ CpuRequantizeSums *cpu_requantize_for(CpuLevel level) {
 #endif
     return requantize_for(level);
 }
+
+/* ---- in float64 ---- */
+
+/* Eight at a time. The limits are whole numbers, so a number may be limited before it is rounded;
+ * then adding and subtracting 1.5 * 2^52 rounds it, ties to even. */
+typedef int32_t I32x8Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int64_t I64x8 __attribute__((vector_size(64)));
+typedef uint8_t U8x8 __attribute__((vector_size(8)));
+
+CPU_INLINE CpuF64x8 select_f64(I64x8 mask, CpuF64x8 yes, CpuF64x8 no) {
+    return (CpuF64x8)((mask & (I64x8)yes) | (~mask & (I64x8)no));
+}
+
+CPU_INLINE void requantize_eight(
+    const CpuRequantizeTo *to, const int32_t *sums, const float *factors, uint8_t *out) {
+    const double low = (to->is_signed ? -128 : 0) - to->zero_point, high = low + 255;
+    const CpuF64x8 none = {0}, rounder = none + 0x1.8p52;
+    const CpuF64x8 wide = __builtin_convertvector(*(const I32x8Unaligned *)sums, CpuF64x8);
+    CpuF64x8 x = wide * __builtin_convertvector(*(const CpuF32x8Unaligned *)factors, CpuF64x8);
+    x = (CpuF64x8)((I64x8)x & (I64x8)(x == x)); /* NaN is 0 */
+    x = select_f64(x < none + low, none + low, x);
+    x = select_f64(x > none + high, none + high, x);
+    /* the lowest bits of the sum are the rounded number */
+    const I64x8 rounded = (I64x8)(x + rounder) + to->zero_point;
+    const U8x8 bytes = __builtin_convertvector(rounded, U8x8);
+    memcpy(out, &bytes, sizeof bytes);
+}
+
+CPU_INLINE void wide_body(const CpuRequantizeTo *to, const int32_t *sums, const float *factors,
+    int64_t count, uint8_t *out) {
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) requantize_eight(to, sums + i, factors + i, out + i);
+    if (i == count) return;
+    int32_t last[8] = {0};
+    float by[8] = {0};
+    uint8_t bytes[8];
+    memcpy(last, sums + i, (size_t)(count - i) * sizeof *last);
+    memcpy(by, factors + i, (size_t)(count - i) * sizeof *by);
+    requantize_eight(to, last, by, bytes);
+    memcpy(out + i, bytes, (size_t)(count - i));
+}
+CPU_VARIANTS(wide,
+    (const CpuRequantizeTo *to, const int32_t *sums, const float *factors, int64_t count,
+        uint8_t *out),
+    (to, sums, factors, count, out));
+
+CpuRequantizeWide *cpu_requantize_wide_for(CpuLevel level) { return wide_for(level); }

@@ -2,8 +2,7 @@
 /* Sums of products of bytes as bytes again, a row at a time; the same bits at every level. Called
  * by the kernels of cpu/quantized/ on the threads of a launch. Pure: no state.
  *
- * out = clamp(round(float32(sum + bias) * factor) + zero point): the sum modulo 2^32, each step
- * rounded to float32, halves to even; NaN becomes the zero point. */
+ * Halves are rounded to even, and NaN becomes the zero point. */
 #include "kernels/cpu/core/cpu_internal.h"
 
 typedef struct CpuRequantizeTo {
@@ -14,7 +13,14 @@ typedef struct CpuRequantizeTo {
 /* The factor from a sum to the bytes of an output, fit for cpu_requantize_for: what is not finite
  * is replaced by a number with the same results. */
 float cpu_requantize_factor(float x_scale, float w_scale, float y_scale);
-/* bias, factors: one for each sum. */
+/* The definition of QLinearConv: out = clamp(round(float32(sum + bias) * factor) + zero point), the
+ * sum modulo 2^32 and each step rounded to float32. bias, factors: one for each sum. */
 typedef void CpuRequantizeSums(const CpuRequantizeTo *to, const int32_t *sums, const int32_t *bias,
     const float *factors, int64_t count, uint8_t *out);
 CpuRequantizeSums *cpu_requantize_for(CpuLevel level);
+
+/* The definition of QLinearMatMul: clamp(round(sum * factor) + zero point), the product in float64.
+ */
+typedef void CpuRequantizeWide(const CpuRequantizeTo *to, const int32_t *sums, const float *factors,
+    int64_t count, uint8_t *out);
+CpuRequantizeWide *cpu_requantize_wide_for(CpuLevel level);

@@ -12,8 +12,8 @@ enum {
     /* gates times units of the state that a slice is multiplied with, which are worth a thread: 256
      * KiB of weights read once */
     SLICE_COST = 1024,
-    /* multiply-adds of a product that one thread makes anyway; a row of A counts for 32 more, whose
-     * weights are read */
+    /* A step of at most so many multiply-adds is not shared among threads. Reading the weights is
+     * counted as SMALL_ROWS more rows of A. */
     SMALL_COST = 2000000,
     SMALL_ROWS = 32,
     SMALL_ELEMENTS = 8192, /* of a step's result that are worth a thread */

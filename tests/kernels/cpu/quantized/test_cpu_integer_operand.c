@@ -1,10 +1,7 @@
 #include "kernels/cpu/quantized/cpu_integer_operand.h"
 
-#include <math.h>
-
 #include "tests/kernels/fixtures/everywhere.h"
 #include "tests/kernels/fixtures/kernel_call.h"
-#include "tests/support/test_random.h"
 #include "tests/kernels/fixtures/infer_fixture.h"
 
 static void test_operand_rows_lie_by_pairs_less_their_zero_points(void **state) {
@@ -49,40 +46,6 @@ static void test_operand_beyond_all_memory_is_refused(void **state) {
         INVALID, "an operand of too many elements", cpu_integer_row_bytes(&operand, &bytes));
 }
 
-static void test_requantized_sums_round_to_even_and_saturate(void **state) {
-    static const int32_t sums[] = {1, 3, -3, 100000, -100000, INT32_MAX};
-    static const float factors[] = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
-    uint8_t out[6];
-    (void)state;
-    cpu_integer_requantize(&(CpuRequantize){true, 1}, sums, 0, factors, 6, out);
-    assert_memory_equal(out, ((int8_t[]){1, 3, -1, 127, -128, 127}), 6);
-    cpu_integer_requantize(&(CpuRequantize){false, 10}, sums, 4, factors, 6, out);
-    assert_memory_equal(out, ((uint8_t[]){12, 14, 10, 255, 0, 0}), 6);
-}
-
-/* A whole vector and a rest; sums and factors of all sizes, infinity and NaN among them. */
-static void test_requantized_rows_have_the_same_bytes_at_every_level(void **state) {
-    enum { COUNT = 45 };
-    static const float some[] = {0.5F, 1e-9F, 1e9F, -0.25F, 0, INFINITY, NAN, 0.007F, 1.5F};
-    int32_t sums[COUNT];
-    float factors[COUNT];
-    uint64_t seed = 5;
-    (void)state;
-    for (int i = 0; i < COUNT; i++) {
-        sums[i] = (int32_t)test_random(&seed) >> test_random(&seed) % 31;
-        factors[i] = some[i % 9];
-    }
-    sums[5] = 0, sums[14] = INT32_MAX, sums[23] = INT32_MIN, sums[3] = 2, sums[12] = 6;
-    for (int is_signed = 0; is_signed < 2; is_signed++)
-        for (int level = 0; level <= (int)cpu_device(kernel_cpu_device())->level; level++) {
-            const CpuRequantize to = {is_signed, is_signed ? -7 : 130};
-            uint8_t wanted[COUNT], out[COUNT];
-            cpu_integer_requantize(&to, sums, 0, factors, COUNT, wanted);
-            cpu_integer_requantize_for((CpuLevel)level)(&to, sums, factors, COUNT, out);
-            assert_memory_equal(out, wanted, COUNT);
-        }
-}
-
 static void test_scales_of_any_number_are_widened(void **state) {
     enum { COUNT = 2 * CPU_SMALL_RUN + 3 };
     static uint16_t halves[COUNT];
@@ -100,8 +63,6 @@ int test_cpu_integer_operand(void) {
         cmocka_unit_test(test_operand_rows_lie_by_pairs_less_their_zero_points),
         cmocka_unit_test(test_operand_numbers_of_lines_are_found_by_batch),
         cmocka_unit_test(test_operand_beyond_all_memory_is_refused),
-        cmocka_unit_test(test_requantized_sums_round_to_even_and_saturate),
-        cmocka_unit_test(test_requantized_rows_have_the_same_bytes_at_every_level),
         cmocka_unit_test(test_scales_of_any_number_are_widened),
     };
     return cmocka_run_group_tests_name("cpu_integer_operand", tests, NULL, NULL);

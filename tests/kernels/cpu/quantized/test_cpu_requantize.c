@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/scalar/scalar_float.h"
 #include "tests/kernels/fixtures/kernel_call.h"
+#include "tests/support/test_random.h"
 
 static void test_sums_round_to_even_and_saturate(void **state) {
     (void)state;
@@ -36,10 +38,59 @@ static void test_factors_are_finite(void **state) {
     assert_true(cpu_requantize_factor(0, 3, 0) == 0);
 }
 
+static void test_wide_sums_round_to_even_and_saturate(void **state) {
+    (void)state;
+    static const int32_t sums[] = {1, 3, -3, 100000, -100000, INT32_MAX};
+    static const int32_t more[] = {5, 7, 1, 100004, -99996, INT32_MIN + 3};
+    static const float factors[] = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
+    for (int level = 0; level <= (int)cpu_device(kernel_cpu_device())->level; level++) {
+        CpuRequantizeWide *requantize = cpu_requantize_wide_for((CpuLevel)level);
+        uint8_t out[6];
+        requantize(&(CpuRequantizeTo){true, 1}, sums, factors, 6, out);
+        assert_memory_equal(out, ((int8_t[]){1, 3, -1, 127, -128, 127}), 6);
+        requantize(&(CpuRequantizeTo){false, 10}, more, factors, 6, out);
+        assert_memory_equal(out, ((uint8_t[]){12, 14, 10, 255, 0, 0}), 6);
+    }
+}
+
+/* The definition, one sum at a time. */
+static uint8_t requantize_one(const CpuRequantizeTo *to, int32_t sum, float factor) {
+    const double low = to->is_signed ? -128 : 0, high = low + 255;
+    double x = (double)sum * (double)factor;
+    x = (x == x ? scalar_round_f64(x) : 0) + (double)to->zero_point;
+    x = x < low ? low : x;
+    return (uint8_t)(int32_t)(x > high ? high : x);
+}
+
+/* A whole vector and a rest; sums and factors of all sizes, infinity and NaN among them. */
+static void test_wide_rows_have_the_same_bytes_at_every_level(void **state) {
+    enum { COUNT = 45 };
+    static const float some[] = {0.5F, 1e-9F, 1e9F, -0.25F, 0, INFINITY, NAN, 0.007F, 1.5F};
+    int32_t sums[COUNT];
+    float factors[COUNT];
+    uint64_t seed = 5;
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        sums[i] = (int32_t)test_random(&seed) >> test_random(&seed) % 31;
+        factors[i] = some[i % 9];
+    }
+    sums[5] = 0, sums[14] = INT32_MAX, sums[23] = INT32_MIN, sums[3] = 2, sums[12] = 6;
+    for (int is_signed = 0; is_signed < 2; is_signed++)
+        for (int level = 0; level <= (int)cpu_device(kernel_cpu_device())->level; level++) {
+            const CpuRequantizeTo to = {is_signed, is_signed ? -7 : 130};
+            uint8_t wanted[COUNT], out[COUNT];
+            for (int i = 0; i < COUNT; i++) wanted[i] = requantize_one(&to, sums[i], factors[i]);
+            cpu_requantize_wide_for((CpuLevel)level)(&to, sums, factors, COUNT, out);
+            assert_memory_equal(out, wanted, COUNT);
+        }
+}
+
 int test_cpu_requantize(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_round_to_even_and_saturate),
         cmocka_unit_test(test_factors_are_finite),
+        cmocka_unit_test(test_wide_sums_round_to_even_and_saturate),
+        cmocka_unit_test(test_wide_rows_have_the_same_bytes_at_every_level),
     };
     return cmocka_run_group_tests_name("cpu_requantize", tests, NULL, NULL);
 }
