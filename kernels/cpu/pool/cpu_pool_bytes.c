@@ -2,17 +2,14 @@
 #include <string.h>
 
 #include "kernels/arguments/channels_first.h"
-#include "kernels/arguments/window.h"
 #include "kernels/cpu/core/cpu_vector.h"
+#include "kernels/cpu/pool/cpu_pool_images.h"
 
 typedef void LargerBytes(const uint8_t *x, int64_t count, uint8_t *y);
 
 typedef struct State {
-    Window window;
-    int64_t images, channels;
-    int64_t input_count, output_count, kernel_count; /* pixels */
-    int64_t rows, width;                             /* of outputs */
-    uint8_t least;                                   /* of the type */
+    CpuPoolImages of;
+    uint8_t least; /* of the type */
     LargerBytes *larger;
 } State;
 
@@ -50,11 +47,11 @@ static int64_t pixel_at(const Window *window, int64_t output, int64_t position) 
 /* False: the launch ends, and the pixel is not finished. */
 static bool pool_pixel(
     const State *state, const uint8_t *x, int64_t output, uint8_t *y, KernelStopMeter *meter) {
-    const int64_t channels = state->channels;
+    const int64_t channels = state->of.channels;
     memset(y, state->least, (size_t)channels);
-    for (int64_t position = 0; position < state->kernel_count; position++) {
+    for (int64_t position = 0; position < state->of.kernel_count; position++) {
         if (kernel_stop_ends_after(meter, 32 + (uint64_t)channels / 16)) return false;
-        const int64_t pixel = pixel_at(&state->window, output, position);
+        const int64_t pixel = pixel_at(&state->of.window, output, position);
         if (pixel >= 0) state->larger(x + pixel * channels, channels, y);
     }
     return true;
@@ -66,12 +63,12 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     const State *state = run->state;
     KernelStopMeter meter = {0};
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        const int64_t image = i / state->rows, first = i % state->rows * state->width;
-        const uint8_t *x = run->x + image * state->input_count * state->channels;
-        uint8_t *y = run->y + (image * state->output_count + first) * state->channels;
-        for (int64_t o = 0; o < state->width; o++) {
+        const int64_t image = i / state->of.rows, first = i % state->of.rows * state->of.width;
+        const uint8_t *x = run->x + image * state->of.input_count * state->of.channels;
+        uint8_t *y = run->y + (image * state->of.output_count + first) * state->of.channels;
+        for (int64_t o = 0; o < state->of.width; o++) {
             if (kernel_stop_ends_after(&meter, 64)) break;
-            if (!pool_pixel(state, x, first + o, y + o * state->channels, &meter)) break;
+            if (!pool_pixel(state, x, first + o, y + o * state->of.channels, &meter)) break;
         }
         TRY(kernel_stop_check());
     }
@@ -84,11 +81,11 @@ static Error *launch_pool(const Plan *plan, const Launch *launch, const Shape *o
     Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
     (void)output_shapes;
     if (!run.x) run.x = &nothing;
-    if (state->images * state->output_count * state->channels == 0) return NULL;
-    const int64_t cost = state->width * state->kernel_count * (state->channels / 16 + 8);
+    if (state->of.images * state->of.output_count * state->of.channels == 0) return NULL;
+    const int64_t cost = state->of.width * state->of.kernel_count * (state->of.channels / 16 + 8);
     return cpu_for_each(cpu_device(plan->device), launch->threads,
-        (uint64_t)(state->images * state->rows), (uint64_t)(131072 / (cost + 1)) + 1, run_rows,
-        &run);
+        (uint64_t)(state->of.images * state->of.rows), (uint64_t)(131072 / (cost + 1)) + 1,
+        run_rows, &run);
 }
 
 static Error *plan_pool(Device *device, const PlanRequest *request, Plan **out) {
@@ -105,15 +102,7 @@ static Error *plan_pool(Device *device, const PlanRequest *request, Plan **out) 
     TRY(plan_create(device, request, "cpu.pool_bytes", sizeof(State), out));
     State *state = plan_state(*out);
     const bool is_signed = request->inputs[0].dtype == DTYPE_INT8;
-    state->window = window;
-    state->images = x->dims[0];
-    state->channels = x->dims[1];
-    state->input_count = shape_product(x, 2, x->rank);
-    state->output_count = shape_product(y, 2, y->rank);
-    state->width = y->dims[y->rank - 1];
-    state->rows = shape_product(y, 2, y->rank - 1);
-    state->kernel_count = 1;
-    for (uint32_t i = 0; i < window.rank; i++) state->kernel_count *= window.kernel[i];
+    state->of = cpu_pool_images(&window, x, y);
     state->least = is_signed ? 0x80 : 0;
     state->larger = is_signed ? larger_signed_for(level) : larger_unsigned_for(level);
     (*out)->launch = launch_pool;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "kernels/cpu/loops/cpu_float_plan.h"
+#include "kernels/cpu/pool/cpu_pool_images.h"
 #include "kernels/cpu/pool/cpu_pool_lanes.h"
 #include "kernels/arguments/channels_first.h"
-#include "kernels/arguments/window.h"
 
 enum {
     PIXELS_MAX = 256, /* pixels of a window that are combined at a time */
@@ -83,10 +83,7 @@ CPU_INLINE void divide_pixel_body(float *y, int64_t channels, float count) {
 CPU_VARIANTS(divide_pixel, (float *y, int64_t channels, float count), (y, channels, count));
 
 typedef struct PoolState {
-    Window window;
-    int64_t images, channels;
-    int64_t input_count, output_count, kernel_count; /* pixels */
-    int64_t rows, width;                             /* of outputs */
+    CpuPoolImages of;
     bool is_average, include_padding;
     int64_t inside[PIXELS_MAX]; /* offsets of a whole window's pixels, if they fit */
     CombinePixels *combine;
@@ -128,8 +125,8 @@ static int64_t pixel_at(const Window *window, const int64_t *corner, int64_t pos
 
 static int64_t counted(const PoolState *state, const int64_t *corner) {
     int64_t product = 1;
-    for (uint32_t i = 0; i < state->window.rank; i++)
-        product *= window_count_positions(&state->window, i, corner[i], state->include_padding);
+    for (uint32_t i = 0; i < state->of.window.rank; i++)
+        product *= window_count_positions(&state->of.window, i, corner[i], state->include_padding);
     return product;
 }
 
@@ -144,18 +141,18 @@ static bool is_inside(const Window *window, const int64_t *corner) {
 /* Combines groups of channels, so that the stop is checked between groups. */
 static void combine(const PoolState *state, const float *x, const int64_t *offsets, int64_t count,
     bool more, float *y) {
-    for (int64_t begin = 0, end; begin < state->channels; begin = end) {
-        end = kernel_stop_piece(begin, state->channels);
+    for (int64_t begin = 0, end; begin < state->of.channels; begin = end) {
+        end = kernel_stop_piece(begin, state->of.channels);
         state->combine(x + begin, offsets, count, end - begin, more, y + begin);
-        if (end < state->channels && kernel_stop_ends()) return;
+        if (end < state->of.channels && kernel_stop_ends()) return;
     }
 }
 
 static void divide(const PoolState *state, float *y, int64_t count) {
-    for (int64_t begin = 0, end; begin < state->channels; begin = end) {
-        end = kernel_stop_piece(begin, state->channels);
+    for (int64_t begin = 0, end; begin < state->of.channels; begin = end) {
+        end = kernel_stop_piece(begin, state->of.channels);
         state->divide(y + begin, end - begin, (float)count);
-        if (end < state->channels && kernel_stop_ends()) return;
+        if (end < state->of.channels && kernel_stop_ends()) return;
     }
 }
 
@@ -164,12 +161,13 @@ static void pool_edge(const PoolState *state, const float *x, const int64_t *cor
     int64_t offsets[PIXELS_MAX], count = 0;
     KernelStopMeter meter = {0};
     bool more = false;
-    for (int64_t position = 0; position < state->kernel_count; position++) {
-        const int64_t pixel = pixel_at(&state->window, corner, position);
-        if (pixel >= 0) offsets[count++] = pixel * state->channels;
-        if (count < PIXELS_MAX && position + 1 < state->kernel_count) continue;
+    for (int64_t position = 0; position < state->of.kernel_count; position++) {
+        const int64_t pixel = pixel_at(&state->of.window, corner, position);
+        if (pixel >= 0) offsets[count++] = pixel * state->of.channels;
+        if (count < PIXELS_MAX && position + 1 < state->of.kernel_count) continue;
         combine(state, x, offsets, count, more, y);
-        if (kernel_stop_ends_after(&meter, PIXELS_MAX * ((uint64_t)state->channels + 32))) return;
+        if (kernel_stop_ends_after(&meter, PIXELS_MAX * ((uint64_t)state->of.channels + 32)))
+            return;
         more = true;
         count = 0;
     }
@@ -177,27 +175,27 @@ static void pool_edge(const PoolState *state, const float *x, const int64_t *cor
 }
 
 static void pool_inside(const PoolState *state, const float *x, const int64_t *corner, float *y) {
-    const Window *window = &state->window;
+    const Window *window = &state->of.window;
     int64_t pixel = 0;
     for (uint32_t i = 0; i < window->rank; i++) pixel = pixel * window->input[i] + corner[i];
-    combine(state, x + pixel * state->channels, state->inside, state->kernel_count, false, y);
-    if (state->is_average) divide(state, y, state->kernel_count);
+    combine(state, x + pixel * state->of.channels, state->inside, state->of.kernel_count, false, y);
+    if (state->is_average) divide(state, y, state->of.kernel_count);
 }
 
 /* A row of outputs. */
 static void pool_row(const PoolState *state, const float *x, int64_t first, float *y) {
-    const Window *window = &state->window;
+    const Window *window = &state->of.window;
     const uint32_t last = window->rank - 1;
     int64_t corner[WINDOW_RANK_MAX];
     corner_of(window, first, corner);
     KernelStopMeter meter = {0};
-    for (int64_t i = 0; i < state->width; i++) {
-        const uint64_t work = (uint64_t)(state->channels + 8) * PIXELS_MAX / 4;
+    for (int64_t i = 0; i < state->of.width; i++) {
+        const uint64_t work = (uint64_t)(state->of.channels + 8) * PIXELS_MAX / 4;
         if (kernel_stop_ends_after(&meter, work)) return;
-        if (state->kernel_count <= PIXELS_MAX && is_inside(window, corner))
-            pool_inside(state, x, corner, y + i * state->channels);
+        if (state->of.kernel_count <= PIXELS_MAX && is_inside(window, corner))
+            pool_inside(state, x, corner, y + i * state->of.channels);
         else
-            pool_edge(state, x, corner, y + i * state->channels);
+            pool_edge(state, x, corner, y + i * state->of.channels);
         corner[last] += window->stride[last];
     }
 }
@@ -207,9 +205,9 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
     const Run *run = context;
     const PoolState *state = run->state;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        const int64_t image = i / state->rows, first = i % state->rows * state->width;
-        const float *x = run->x + image * state->input_count * state->channels;
-        float *y = run->y + (image * state->output_count + first) * state->channels;
+        const int64_t image = i / state->of.rows, first = i % state->of.rows * state->of.width;
+        const float *x = run->x + image * state->of.input_count * state->of.channels;
+        float *y = run->y + (image * state->of.output_count + first) * state->of.channels;
         pool_row(state, x, first, y);
     }
     return NULL;
@@ -217,13 +215,13 @@ static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t par
 
 static Error *run(const void *opaque, const CpuFloatCall *call) {
     const PoolState *state = opaque;
-    if (state->images * state->output_count * state->channels == 0) return NULL;
+    if (state->of.images * state->of.output_count * state->of.channels == 0) return NULL;
     static const float nothing = 0; /* stands for an image of size 0, which has no address */
     Run run = {state, call->inputs[0] ? call->inputs[0] : &nothing, call->outputs[0]};
-    const int64_t cost = state->width * state->kernel_count * state->channels;
+    const int64_t cost = state->of.width * state->of.kernel_count * state->of.channels;
     return cpu_for_each(call->device, call->launch->threads,
-        (uint64_t)(state->images * state->rows), (uint64_t)(131072 / (cost + 1)) + 1, run_rows,
-        &run);
+        (uint64_t)(state->of.images * state->of.rows), (uint64_t)(131072 / (cost + 1)) + 1,
+        run_rows, &run);
 }
 
 /* The whole image is the window. */
@@ -254,18 +252,10 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     TRY(cpu_float_plan_create(
         device, request, "cpu.pool_last", sizeof(PoolState), run, out, &opaque));
     PoolState *state = opaque;
-    state->window = window;
-    state->images = x->dims[0];
-    state->channels = x->dims[1];
-    state->input_count = shape_product(x, 2, x->rank);
-    state->output_count = shape_product(y, 2, y->rank);
-    state->width = y->dims[y->rank - 1];
-    state->rows = shape_product(y, 2, y->rank - 1);
-    state->kernel_count = 1;
-    for (uint32_t i = 0; i < window.rank; i++) state->kernel_count *= window.kernel[i];
+    state->of = cpu_pool_images(&window, x, y);
     const int64_t origin[WINDOW_RANK_MAX] = {0};
-    for (int64_t i = 0; i < state->kernel_count && i < PIXELS_MAX; i++)
-        state->inside[i] = pixel_offset(&window, origin, i) * state->channels;
+    for (int64_t i = 0; i < state->of.kernel_count && i < PIXELS_MAX; i++)
+        state->inside[i] = pixel_offset(&window, origin, i) * state->of.channels;
     state->is_average = pool == OPERATOR_AVERAGE_POOL || pool == OPERATOR_GLOBAL_AVERAGE_POOL;
     state->include_padding =
         !is_global && attributes_int(request->attributes, "count_include_pad") != 0;
