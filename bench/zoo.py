@@ -70,7 +70,8 @@ def measure(options, recipe, results):
                 size = os.path.getsize(pair.model)
                 results.append({**row, "bytes": size, **pair.compare_opening(folder)})
                 return
-            peers = ["onnxruntime", *(["openvino"] if options.openvino and recipe.kind != "quantised" and pair.opens("openvino") else [])]
+            beside = options.openvino and recipe.kind != "quantised" and pair.opens("openvino")
+            peers = ("onnxruntime", "openvino") if beside else ("onnxruntime",)
             for threads in options.threads:
                 results.append({**row, "threads": threads, **pair.compare(threads, peers)})
     except (Exception, SystemExit) as error:  # a tool's own: the next model is measured all the same
@@ -79,7 +80,7 @@ def measure(options, recipe, results):
         print(f"{recipe.name}: done", file=sys.stderr, flush=True)
 
 
-def ratio(row, peer="onnxruntime"):
+def ratio(row, peer):
     return row["layover"][0] / row[peer][0]
 
 
@@ -99,32 +100,32 @@ def print_opening(results):
     print_problems(results)
 
 
-def print_openvino(results):
-    measured = [row for row in results if "openvino" in row]
-    if measured:
-        print("\n| kind | model | threads | layover ms | OpenVINO ms | ratio of minima |\n| --- | --- | --- | --- | --- | --- |")
-    for row in measured:
+def print_rows(rows, peer, title):
+    print(f"| kind | model | threads | layover ms | {title} ms | ratio of minima |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for row in rows:
         print(f"| {row['kind']} | {row['model']} | {row['threads']} | {row['layover'][0] * 1e3:.3f} "
-              f"| {row['openvino'][0] * 1e3:.3f} | {ratio(row, 'openvino'):.2f} |")
-    for threads in sorted({row["threads"] for row in measured}):
-        ratios = [ratio(row, "openvino") for row in measured if row["threads"] == threads]
-        print(f"| all | geometric mean of {len(ratios)} | {threads} | | | {geometric_mean(ratios):.2f} (most {max(ratios):.2f}) |")
+              f"| {row[peer][0] * 1e3:.3f} | {ratio(row, peer):.2f} |")
+
+
+def print_means(kind, rows, peer):
+    for threads in sorted({row["threads"] for row in rows}):
+        ratios = [ratio(row, peer) for row in rows if row["threads"] == threads]
+        print(f"| {kind} | geometric mean of {len(ratios)} | {threads} | | | {geometric_mean(ratios):.2f} (most {max(ratios):.2f}) |")
 
 
 def print_table(results):
-    print("| kind | model | threads | layover ms | onnxruntime ms | ratio of minima |")
-    print("| --- | --- | --- | --- | --- | --- |")
     measured = [row for row in results if "problem" not in row]
-    for row in sorted(measured, key=lambda row: (row["kind"], row["model"], row["threads"])):
-        print(f"| {row['kind']} | {row['model']} | {row['threads']} | {row['layover'][0] * 1e3:.3f} "
-              f"| {row['onnxruntime'][0] * 1e3:.3f} | {ratio(row):.2f} |")
-    kinds = sorted({row["kind"] for row in measured})
-    for kind, rows in [*((kind, [row for row in measured if row["kind"] == kind]) for kind in kinds), ("all", measured)]:
-        for threads in sorted({row["threads"] for row in rows}):
-            ratios = [ratio(row) for row in rows if row["threads"] == threads]
-            print(f"| {kind} | geometric mean of {len(ratios)} | {threads} | | | {geometric_mean(ratios):.2f} (most {max(ratios):.2f}) |")
+    print_rows(sorted(measured, key=lambda row: (row["kind"], row["model"], row["threads"])), "onnxruntime", "onnxruntime")
+    for kind in sorted({row["kind"] for row in measured}):
+        print_means(kind, [row for row in measured if row["kind"] == kind], "onnxruntime")
+    print_means("all", measured, "onnxruntime")
     print_problems(results)
-    print_openvino(results)
+    beside = [row for row in measured if "openvino" in row]
+    if beside:
+        print()
+        print_rows(beside, "openvino", "OpenVINO")
+        print_means("all", beside, "openvino")
 
 
 def main():
