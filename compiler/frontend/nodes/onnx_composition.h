@@ -20,7 +20,11 @@
  * last round, and other names are what they were before. An attribute of kind g is a graph and is
  * called like an operator: the last result is a list of all outputs that remain, and a list stands
  * for as many inputs as it has. An operator of a list is a list, made value by value.
- * NoCaches(graph, 3, batch) is a list of empty caches for the graph's inputs from 3 on.
+ * NoCaches(graph, 3, 2, batch) is a list of empty caches for two of the graph's inputs from 3 on,
+ * NoKeys(graph, 3, 2, batch) where keys and values have caches of their own;
+ * First(list, n) and Rest(list, n) are parts of a list. inputs(graph) and outputs(graph) are
+ * numbers, takes(graph, "x") is 1 where an input has that name, else 0, and width(graph, "x") its
+ * second dimension.
  *
  * A name stands for an input, an attribute, or what was assigned to it before. An input that the
  * node leaves out, and `_`, are absent. Operators have ONNX's names and the semantics of their

@@ -154,18 +154,35 @@ static Error *unpack(
         arguments[2].int_value, count == 4 && arguments[3].int_value, &out->variable);
 }
 
-/* NoCaches(graph, first, batch) */
-static Error *read_caches(Composer *composer, ComposedValue *out) {
+/* NoCaches(graph, first, count, batch), NoKeys(graph, first, count, batch) */
+static Error *read_caches(Composer *composer, bool both, ComposedValue *out) {
     char name[COMPOSITION_NAME_SIZE];
-    ComposedValue first, batch;
+    ComposedValue first, count, batch;
     if (!composer_take(composer, "(") || !composer_take_name(composer, name) ||
         !composer_take(composer, ","))
         return composer_fail(composer, "a graph");
-    TRY(composer_read_factor(composer, &first));
+    TRY(read_value(composer, &first));
+    if (!composer_take(composer, ",")) return composer_fail(composer, ",");
+    TRY(read_value(composer, &count));
     if (!composer_take(composer, ",")) return composer_fail(composer, ",");
     TRY(composer_read_factor(composer, &batch));
     if (!composer_take(composer, ")")) return composer_fail(composer, ")");
-    return composer_make_caches(composer, name, first.int_value, batch.variable, out);
+    return composer_make_caches(
+        composer, name, both, first.int_value, count.int_value, batch.variable, out);
+}
+
+/* First(list, n), Rest(list, n): the first n values of a list, and the others. */
+static Error *split_list(Composer *composer, bool first, const ComposedValue *arguments,
+    uint32_t count, ComposedValue *out) {
+    if (count != 2 || arguments[0].kind != COMPOSED_LIST || arguments[1].kind != COMPOSED_INT)
+        return composer_fail(composer, "a list and a number");
+    const int64_t at = arguments[1].int_value;
+    if (at < 0 || at > arguments[0].list_count)
+        FAIL(INVALID, "%u values where %lld are wanted", arguments[0].list_count, (long long)at);
+    *out = arguments[0];
+    out->list_count = first ? (uint32_t)at : out->list_count - (uint32_t)at;
+    if (!first) out->list += at;
+    return NULL;
 }
 
 static Error *read_arguments(
@@ -223,14 +240,16 @@ static Error *read_call(
     OWN(Attributes, attributes) = NULL;
     ComposedValue arguments[COMPOSITION_CALL_MAX];
     uint32_t count = 0;
-    if (strcmp(name, "NoCaches") == 0 && result_count == 1)
-        return read_caches(composer, out_results);
+    if ((strcmp(name, "NoCaches") == 0 || strcmp(name, "NoKeys") == 0) && result_count == 1)
+        return read_caches(composer, name[2] == 'C', out_results);
     if (composer_take(composer, "{")) TRY(read_attributes(composer, &attributes));
     TRY(read_arguments(composer, arguments, &count));
     if (onnx_attribute_kind(composer->composition->attributes, name) == 'g')
         return composer_call_graph(composer, name, arguments, count, result_count, out_results);
     if (strcmp(name, "FewBits") == 0 && result_count == 1)
         return unpack(composer, arguments, count, out_results);
+    if ((strcmp(name, "First") == 0 || strcmp(name, "Rest") == 0) && result_count == 1)
+        return split_list(composer, name[0] == 'F', arguments, count, out_results);
     if (count && arguments[0].kind == COMPOSED_LIST && result_count == 1)
         return call_for_each(composer, name, attributes, count, arguments, out_results);
     return call_operator(composer, name, attributes, count, arguments, result_count, out_results);
@@ -300,6 +319,21 @@ static Error *read_measure(Composer *composer, const char *name, ComposedValue *
     return NULL;
 }
 
+/* inputs(graph), outputs(graph), takes(graph, "name"), width(graph, "name"): numbers. */
+static Error *read_question(Composer *composer, const char *question, ComposedValue *out) {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue input = {0};
+    int64_t number;
+    if (!composer_take(composer, "(") || !composer_take_name(composer, name))
+        return composer_fail(composer, "a graph");
+    if (composer_take(composer, ",")) TRY(composer_read_factor(composer, &input));
+    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
+    TRY(composer_ask_graph(composer, question, name, input.text ? input.text : "", &number));
+    *out = (ComposedValue){0};
+    if (number >= 0) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = number};
+    return NULL;
+}
+
 static Error *negate(Composer *composer, ComposedValue *inout) {
     if (inout->kind == COMPOSED_VARIABLE)
         return ir_build_simple(
@@ -338,6 +372,9 @@ Error *composer_read_factor(Composer *composer, ComposedValue *out) {
     if (!composer_take_name(composer, name)) return composer_fail(composer, "a value");
     if (strcmp(name, "rank") == 0 || strcmp(name, "dim") == 0 || strcmp(name, "text") == 0)
         return read_measure(composer, name, out);
+    if (*composer->at == '(' && (strcmp(name, "inputs") == 0 || strcmp(name, "outputs") == 0 ||
+                                    strcmp(name, "takes") == 0 || strcmp(name, "width") == 0))
+        return read_question(composer, name, out);
     if (*composer->at == '{' || *composer->at == '(') return read_call(composer, name, 1, out);
     if (composer_take(composer, "[")) return read_element(composer, name, out);
     return composer_look_up(composer, name, out);

@@ -82,11 +82,20 @@ MUST_CHECK Error *composer_carry_out(Composer *composer, const char *end);
 
 /* onnx_composition_loop.c: a loop, behind the word. */
 MUST_CHECK Error *composer_read_loop(Composer *composer);
+/* onnx_composition_graph.c: the value of a name, or those of a list. */
+IrVariable *const *composer_values(const ComposedValue *value, uint32_t *out_count);
+/* Room for so many values, in the module's arena. */
+MUST_CHECK Error *composer_make_values(const Composer *composer, uint64_t count, IrVariable ***out);
 /* The outputs of a graph of the node; the last result is a list of all that remain. */
 MUST_CHECK Error *composer_call_graph(Composer *composer, const char *name,
     const ComposedValue *arguments, uint32_t argument_count, uint32_t result_count,
     ComposedValue *out_results);
-/* Caches without places for a graph's inputs from `first` on. Errors: UNSUPPORTED an input that is
- * no cache. */
-MUST_CHECK Error *composer_make_caches(
-    Composer *composer, const char *name, int64_t first, IrVariable *batch, ComposedValue *out);
+/* Caches without places for `count` of a graph's inputs, from `first` on. both: of keys and values,
+ * [2, batch, heads, 0, size]; otherwise of one of the two. Errors: INVALID fewer inputs;
+ * UNSUPPORTED an input that is no cache. */
+MUST_CHECK Error *composer_make_caches(Composer *composer, const char *name, bool both,
+    int64_t first, int64_t count, IrVariable *batch, ComposedValue *out);
+/* question: `inputs` or `outputs` (how many), `takes` (1: an input has that name, else 0), `width`
+ * (the second dimension of the input of that name; negative: not known). */
+MUST_CHECK Error *composer_ask_graph(
+    Composer *composer, const char *question, const char *name, const char *input, int64_t *out);

@@ -1,6 +1,4 @@
-/* The loops of a composition, and the graphs that its node has as attributes. */
-#include <stdio.h>
-
+/* The loops of a composition. */
 #include "compiler/frontend/nodes/onnx_composition_internal.h"
 
 /* What a loop carries from round to round. A list is as many values as it has. */
@@ -10,26 +8,13 @@ typedef struct Carried {
     uint32_t count, value_count;
 } Carried;
 
-/* The value of a name, or those of a list. */
-static IrVariable *const *values_of(const ComposedValue *value, uint32_t *out_count) {
-    *out_count = value->kind == COMPOSED_LIST ? value->list_count : 1;
-    return value->kind == COMPOSED_LIST ? value->list : &value->variable;
-}
-
-static Error *make_values(const Composer *composer, uint64_t count, IrVariable ***out) {
-    void *memory;
-    TRY(arena_alloc(&composer->node->import->module->arena, count, sizeof(IrVariable *), &memory));
-    *out = memory;
-    return NULL;
-}
-
 /* The values of all names, one after the other. */
 static Error *collect(Composer *composer, Carried *carried, IrVariable ***out) {
     ComposedValue values[COMPOSITION_CALL_MAX];
     uint32_t total = 0, count;
     for (uint32_t i = 0; i < carried->count; i++) {
         TRY(composer_look_up(composer, carried->names[i], &values[i]));
-        (void)values_of(&values[i], &count);
+        (void)composer_values(&values[i], &count);
         if (values[i].kind != COMPOSED_LIST &&
             (values[i].kind != COMPOSED_VARIABLE || !values[i].variable))
             return composer_fail(composer, "values that a loop can carry");
@@ -40,10 +25,10 @@ static Error *collect(Composer *composer, Carried *carried, IrVariable ***out) {
         total += count;
     }
     carried->value_count = total;
-    TRY(make_values(composer, total, out));
+    TRY(composer_make_values(composer, total, out));
     IrVariable **to = *out;
     for (uint32_t i = 0; i < carried->count; i++) {
-        IrVariable *const *from = values_of(&values[i], &count);
+        IrVariable *const *from = composer_values(&values[i], &count);
         for (uint32_t j = 0; j < count; j++) *to++ = from[j];
     }
     return NULL;
@@ -123,87 +108,4 @@ Error *composer_read_loop(Composer *composer) {
     memcpy(composer->names, names, sizeof names);
     TRY(error);
     return spread(composer, &carried, like, loop.results);
-}
-
-/* ---- graphs ---- */
-
-static Error *bind_inputs(const Onnx__GraphProto *graph, OnnxScope *scope,
-    const ComposedValue *arguments, uint32_t argument_count) {
-    uint32_t given = 0, count;
-    for (uint32_t i = 0; i < argument_count; i++) {
-        IrVariable *const *values = values_of(&arguments[i], &count);
-        for (uint32_t j = 0; j < count; j++, given++)
-            if (given < graph->n_input)
-                TRY(onnx_scope_set(
-                    scope, graph->input[given]->name ? graph->input[given]->name : "", values[j]));
-    }
-    if (given != graph->n_input)
-        FAIL(UNSUPPORTED, "%zu inputs, where %u are known", graph->n_input, given);
-    return NULL;
-}
-
-Error *composer_call_graph(Composer *composer, const char *name, const ComposedValue *arguments,
-    uint32_t argument_count, uint32_t result_count, ComposedValue *out_results) {
-    const OnnxNode *node = composer->node;
-    const Onnx__GraphProto *graph;
-    OnnxScope scope;
-    IrVariable **results = NULL;
-    TRY(onnx_attribute_graph(node, name, &graph));
-    if (graph->n_output < result_count)
-        FAIL(INVALID, "%s has %zu outputs; at least %u are wanted", name, graph->n_output,
-            result_count);
-    TRY(onnx_scope_init(&scope, node->scope, node->scope->block));
-    Error *error = bind_inputs(graph, &scope, arguments, argument_count);
-    if (!error) error = onnx_graph_body(node->import, &scope, graph, &results);
-    onnx_scope_deinit(&scope);
-    TRY_WRAP(error, "%s", name);
-    for (uint32_t i = 0; i + 1 < result_count; i++)
-        out_results[i] = (ComposedValue){.variable = results[i]};
-    out_results[result_count - 1] = (ComposedValue){.kind = COMPOSED_LIST,
-        .list = results + result_count - 1,
-        .list_count = (uint32_t)graph->n_output - (result_count - 1)};
-    return NULL;
-}
-
-/* The dimensions of a cache [2, batch, heads, 0, size] of keys and values without places. */
-static Error *make_empty(
-    const Composer *composer, const IrType *type, IrVariable *batch, IrVariable **out) {
-    const OnnxNode *node = composer->node;
-    const IrCursor at = onnx_at(node);
-    const int64_t two = 2, behind[3] = {type->dims[2], 0, type->dims[4]};
-    IrVariable *parts[3] = {NULL, batch, NULL}, **dims, *zero;
-    OWN(Attributes, joined) = NULL;
-    TRY(attributes_create(&joined));
-    TRY(attributes_set_int(joined, "axis", 0));
-    TRY(onnx_constant_ints(node, &two, 1, &parts[0]));
-    TRY(onnx_constant_ints(node, behind, 3, &parts[2]));
-    TRY(ir_build_operator(at, "Concat", joined, 3, parts, 1, &dims));
-    TRY(onnx_constant_float0(node, 0, type->dtype, &zero));
-    return ir_build_simple(at, "Expand", NULL, zero, dims[0], NULL, out);
-}
-
-Error *composer_make_caches(
-    Composer *composer, const char *name, int64_t first, IrVariable *batch, ComposedValue *out) {
-    const Onnx__GraphProto *graph;
-    TRY(onnx_attribute_graph(composer->node, name, &graph));
-    if (graph->n_input <= (size_t)first)
-        FAIL(INVALID, "%s has %zu inputs: there is no cache among them", name, graph->n_input);
-    *out = (ComposedValue){
-        .kind = COMPOSED_LIST, .list_count = (uint32_t)(graph->n_input - (size_t)first)};
-    TRY(make_values(composer, out->list_count, &out->list));
-    for (uint32_t i = 0; i < out->list_count; i++) {
-        const Onnx__ValueInfoProto *input = graph->input[(size_t)first + i];
-        IrType type;
-        TRY(onnx_graph_type(composer->node->import->module, input, &type));
-        const bool is_cache = type.kind == IR_TYPE_TENSOR && type.rank_known && type.rank == 5 &&
-                              type.dims[0] == 2 && type.dims[2] > 0 && type.dims[4] > 0 &&
-                              dtype_is_float(type.dtype);
-        if (!is_cache)
-            FAIL(UNSUPPORTED,
-                "input %s of %s is no cache of floats [2, batch, heads, places, size]; export the "
-                "model without past_present_share_buffer",
-                input->name ? input->name : "", name);
-        TRY(make_empty(composer, &type, batch, &out->list[i]));
-    }
-    return NULL;
 }

@@ -41,6 +41,8 @@ def ids(limit, *shape):
 
 
 QUANTIZED = [scale(), zero()]
+WEIGHTS = [scale(0.02), zero(0, np.int8)]
+SCALES = SEED.uniform(0.01, 0.03, 4).astype(np.float32)
 GRID = f(1, 3, 2, 2) / 3
 # (operator, inputs in their order (None: left out), attributes, number of outputs or which ones)
 CASES = [
@@ -105,6 +107,12 @@ CASES = [
     ("DynamicQuantizeLSTM", [f(4, 1, 3), i8(1, 3, 8), i8(1, 2, 8), f(1, 16), None, None, None, None, np.array([0.005], np.float32),
                              np.array([0], np.int8), np.array([0.005], np.float32), np.array([0], np.int8)], {"hidden_size": 2}, 3),
     ("NhwcMaxPool", [u8(1, 6, 6, 3)], {"kernel_shape": [2, 2], "strides": [2, 2]}, 1),
+    ("QLinearConv", [u8(1, 3, 6, 5), *QUANTIZED, i8(4, 3, 3, 3), *WEIGHTS, scale(2.0), zero(9)], {"pads": [1, 1, 1, 1]}, 1),
+    ("QLinearConv", [u8(2, 6, 5, 3), *QUANTIZED, i8(4, 3, 3, 3), SCALES, zero(0, np.int8), scale(2.0), zero(9), ids(500, 4)],
+     {"pads": [1, 0, 1, 2], "strides": [2, 1], "channels_last": 1}, 1),
+    ("QLinearConv", [u8(1, 6, 5, 4), *QUANTIZED, i8(4, 1, 3, 3), *WEIGHTS, scale(2.0), zero(9)], {"group": 4, "channels_last": 1}, 1),
+    ("QLinearConv", [i8(1, 7, 3), scale(), zero(1, np.int8), i8(4, 3, 2), *WEIGHTS, scale(2.0), zero(9, np.int8)],
+     {"channels_last": 1, "auto_pad": "SAME_UPPER"}, 1),
     ("ExpandDims", [f(3, 4), np.int32(1)], {}, 1),
     ("GatherND", [f(3, 4), np.array([[0, 1], [2, 3]], np.int64)], {}, 1),
     ("GridSample", [f(1, 2, 4, 4), GRID], {}, 1),
@@ -126,6 +134,8 @@ BY_HAND = [
      lambda a, p, b, q: (a.astype(np.int32) - p) * (b.astype(np.int32) - q)),
     ("NhwcFusedConv", [f(1, 5, 5, 2), f(3, 2, 1, 1), f(3)], {"activation": "Relu"},
      lambda x, w, b: np.maximum(x @ w[:, :, 0, 0].T + b, 0)),
+    ("NhwcConv", [f(1, 5, 5, 2), f(3, 1, 1, 2), f(3)], {}, lambda x, w, b: x @ w[:, 0, 0].T + b),
+    ("NhwcConv", [f(1, 3, 3, 2), f(3, 3, 3, 2)], {}, lambda x, w: np.einsum("nhwc,mhwc->nm", x, w)[:, None, None]),
     ("QLinearReduceMean", [u8(3, 4), *QUANTIZED, scale(0.04), zero(2)], {"axes": [1]},
      lambda x, s, z, t, q: np.clip(np.rint((x.astype(np.float32) - z).mean(1, keepdims=True) * s / t) + q, 0, 255).astype(np.uint8)),
     ("UnfoldTensor", [f(2, 7)], {"size": 3, "step": 2}, lambda x: np.stack([x[:, i:i + 3] for i in (0, 2, 4)], 1)),
