@@ -187,7 +187,8 @@ static void count(JobRun *run) {
     uint64_t peak_bytes = 0;
     for (uint8_t slot = 0; slot < SLOT_COUNT; slot++)
         peak_bytes += memory_pool_peak_bytes(execution_get_pool(run->execution, slot));
-    run->counters = (JobRunCounters){counters.instructions, counters.kernel_calls, peak_bytes};
+    run->counters = (JobRunCounters){counters.instructions, counters.kernel_calls, peak_bytes,
+        execution_get_traffic(run->execution)};
 }
 
 static Budget budget_to_suspension(const JobRun *run) {

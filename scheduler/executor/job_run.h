@@ -79,6 +79,7 @@ void job_run_set_paused(JobRun *run, void (*paused)(void *listener), void *liste
 typedef struct JobRunCounters {
     uint64_t instructions, kernel_calls; /* since the run began, over all checkpoints */
     uint64_t peak_bytes;                 /* of memory, in this process */
+    ExecutionTraffic traffic;
 } JobRunCounters;
 JobRunCounters job_run_get_counters(const JobRun *run);
 

@@ -45,6 +45,7 @@ static void show_counters(JobService *service, const Job *row, JobsApiJob *out) 
     out->instructions = (int64_t)status.counters.instructions;
     out->kernel_calls = (int64_t)status.counters.kernel_calls;
     out->peak_bytes = (int64_t)status.counters.peak_bytes;
+    out->traffic = status.counters.traffic;
 }
 
 static void show_status(

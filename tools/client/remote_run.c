@@ -97,6 +97,16 @@ static void forget(HttpClient *client, const char *id) {
     error_free(change(client, ROUTE_JOB_REMOVE, id)); /* on failure the job expires later */
 }
 
+static ExecutionTraffic read_traffic(json_object *job) {
+    json_object *from = remote_field(job, "traffic");
+    if (!from) return (ExecutionTraffic){0};
+    return (ExecutionTraffic){.copies_to_host = (uint64_t)remote_int(from, "copies_to_host"),
+        .bytes_to_host = (uint64_t)remote_int(from, "bytes_to_host"),
+        .copies_to_device = (uint64_t)remote_int(from, "copies_to_device"),
+        .bytes_to_device = (uint64_t)remote_int(from, "bytes_to_device"),
+        .waits = (uint64_t)remote_int(from, "waits")};
+}
+
 static Error *print_answer(
     const CommandContext *context, json_object *job, bool suspended, uint64_t checkpoint_bytes) {
     const double took = remote_real(job, "finished") - remote_real(job, "started");
@@ -106,6 +116,7 @@ static Error *print_answer(
                                          .kernel_calls = remote_int(job, "kernel_calls"),
                                          .peak_bytes = remote_int(job, "peak_bytes"),
                                          .checkpoint_bytes = checkpoint_bytes,
+                                         .traffic = read_traffic(job),
                                          .seconds = isfinite(seconds) ? seconds : 0});
 }
 

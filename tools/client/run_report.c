@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "scheduler/http/client/json_fields.h"
+#include "scheduler/http/server/jobs_api.h"
 #include "tools/client/progress.h"
 #include "tools/client/run_profile.h"
 #include "tools/client/run_signals.h"
@@ -103,17 +104,26 @@ static Error *run_all(const CommandContext *context, RunMachine *machine, RunOut
     return NULL;
 }
 
+static void print_stats(const RunReport *report) {
+    const ExecutionTraffic *traffic = &report->traffic;
+    printf("%" PRId64 " instructions, %" PRId64 " kernel calls, %.6f s, peak %.1f MB, "
+           "checkpoint %.1f MB\n",
+        report->instructions, report->kernel_calls, report->seconds,
+        (double)report->peak_bytes / 1e6, (double)report->checkpoint_bytes / 1e6);
+    if (report->instructions < 0) return;
+    printf("copies to the host: %" PRIu64 " (%" PRIu64 " bytes), to the device: %" PRIu64
+           " (%" PRIu64 " bytes); waits for the device: %" PRIu64 "\n",
+        traffic->copies_to_host, traffic->bytes_to_host, traffic->copies_to_device,
+        traffic->bytes_to_device, traffic->waits);
+}
+
 Error *run_report_print(const CommandContext *context, const RunReport *report) {
     const char *state = report->suspended ? "suspended" : "succeeded";
     json_object *object;
     if (!context->json) {
         printf("%s: %s\n", state,
             command_option(context, report->suspended ? "checkpoint" : "output"));
-        if (command_flag(context, "stats"))
-            printf("%" PRId64 " instructions, %" PRId64 " kernel calls, %.6f s, peak %.1f MB, "
-                   "checkpoint %.1f MB\n",
-                report->instructions, report->kernel_calls, report->seconds,
-                (double)report->peak_bytes / 1e6, (double)report->checkpoint_bytes / 1e6);
+        if (command_flag(context, "stats")) print_stats(report);
         return NULL;
     }
     TRY(json_fields_create(&object));
@@ -123,6 +133,12 @@ Error *run_report_print(const CommandContext *context, const RunReport *report) 
     json_fields_real(object, "seconds", report->seconds);
     json_fields_int(object, "peak_bytes", report->peak_bytes);
     json_fields_int(object, "checkpoint_bytes", (int64_t)report->checkpoint_bytes);
+    Error *error =
+        jobs_api_traffic_json(report->instructions < 0 ? NULL : &report->traffic, object);
+    if (error) {
+        json_object_put(object);
+        return error;
+    }
     return command_print_json(object);
 }
 
@@ -134,6 +150,7 @@ static Error *answer(
                                          .kernel_calls = (int64_t)counters.kernel_calls,
                                          .peak_bytes = (int64_t)run_machine_peak_bytes(machine),
                                          .checkpoint_bytes = outcome->checkpoint_bytes,
+                                         .traffic = execution_get_traffic(machine->execution),
                                          .seconds = outcome->seconds});
 }
 

@@ -11,7 +11,7 @@
         {"suspend-after", "N", false, "suspends after N instructions; needs --checkpoint"},        \
         {"suspend-after-ms", "T", false, "suspends after T milliseconds; needs --checkpoint"},     \
         {"checkpoint", "FILE.lvc", false, "where a suspended execution goes"},                     \
-        {"stats", NULL, false, "prints counts, time and memory"},                                  \
+        {"stats", NULL, false, "prints counts, copies, waits, time and memory"},                   \
         {"profile", NULL, false, "prints the time of every operator"},                             \
         {"check-finite", NULL, false, "fails at the first result that is not finite"}, {           \
         "packed", "LIB.so", true, "a trusted library that registers packed functions"              \
@@ -23,6 +23,7 @@ typedef struct RunReport {
     int64_t instructions, kernel_calls, peak_bytes;
     uint64_t checkpoint_bytes;
     double seconds;
+    ExecutionTraffic traffic; /* means nothing if instructions is -1 */
 } RunReport;
 MUST_CHECK Error *run_report_print(const CommandContext *context, const RunReport *report);
 

@@ -290,6 +290,8 @@ bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_
 }
 
 ExecutionCounters execution_get_counters(const Execution *execution) { return execution->counters; }
+
+ExecutionTraffic execution_get_traffic(const Execution *execution) { return execution->traffic; }
 Residency *execution_get_residency(const Execution *execution) { return execution->residency; }
 MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot) {
     return execution->pools[slot];

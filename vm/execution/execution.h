@@ -40,6 +40,7 @@ const Value *execution_get_result(const Execution *execution);
 /* The next yielded value, in order; false when the queue is empty. The caller owns it. */
 bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_sequence);
 ExecutionCounters execution_get_counters(const Execution *execution);
+ExecutionTraffic execution_get_traffic(const Execution *execution);
 Residency *execution_get_residency(const Execution *execution);
 MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot);
 PackedRegistry *execution_get_packed(const Execution *execution);

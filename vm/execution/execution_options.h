@@ -60,6 +60,15 @@ typedef struct ExecutionCounters {
     uint64_t philox; /* the counter of random numbers */
 } ExecutionCounters;
 
+/* What the code moves between the slots, and how often it waits for the device, since the execution
+ * was created or restored. Not counted: the copies of arguments and results, the wait for the end
+ * of a run, and the bound on queued work. All 0 where both slots are host memory. */
+typedef struct ExecutionTraffic {
+    uint64_t copies_to_host, bytes_to_host;
+    uint64_t copies_to_device, bytes_to_device;
+    uint64_t waits; /* for all queued work: copies to the host, and sizes that a kernel finds */
+} ExecutionTraffic;
+
 typedef struct SnapshotInput { /* stateful interface */
     char *name;
     Value value;

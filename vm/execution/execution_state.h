@@ -43,6 +43,7 @@ struct Execution {
     Value *yields; /* a ring that grows up to options.yield_limit */
     uint32_t yield_first, yield_count, yield_capacity;
     ExecutionCounters counters;
+    ExecutionTraffic traffic;
     SnapshotInput *inputs; /* stateful interface */
     uint32_t input_count;
     size_t input_capacity;

@@ -181,6 +181,21 @@ Error *instruction_reshape_tensor(
     return NULL;
 }
 
+/* Counts a copy whose result has memory of its own. */
+static void count_copy(Execution *execution, const Tensor *from, const Tensor *to) {
+    ExecutionTraffic *traffic = &execution->traffic;
+    if (device_shares_memory(from->storage->device, to->storage->device)) return;
+    if (tensor_bytes(to) == 0) return;
+    if (to->storage->slot == SLOT_HOST) {
+        traffic->copies_to_host++;
+        traffic->bytes_to_host += tensor_bytes(to);
+        traffic->waits++;
+    } else {
+        traffic->copies_to_device++;
+        traffic->bytes_to_device += tensor_bytes(to);
+    }
+}
+
 Error *instruction_device_copy(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
     const DecodedOperand *operands = instruction->operands;
@@ -191,10 +206,12 @@ Error *instruction_device_copy(
     /* strings are in host memory, even if code of unknown types says otherwise */
     if (tensor->dtype == DTYPE_STRING) slot = SLOT_HOST;
     TRY(execution_move_tensor(execution, tensor, slot, &answer, &copy));
-    if (answer.kind != MEMORY_GRANTED)
+    if (answer.kind != MEMORY_GRANTED) {
         execution_need_memory(execution, slot, answer.bytes, out_step);
-    else
-        finish(instruction, registers, OBJECT_TENSOR, copy);
+        return NULL;
+    }
+    count_copy(execution, tensor, copy);
+    finish(instruction, registers, OBJECT_TENSOR, copy);
     return NULL;
 }
 

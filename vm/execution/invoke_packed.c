@@ -96,11 +96,11 @@ static Launch make_launch(const Invocation *invocation) {
 static Error *measure(Invocation *invocation) {
     const Plan *plan = invocation->plan;
     Launch launch = make_launch(invocation);
+    if (launch.stream) invocation->execution->traffic.waits++;
     if (plan->measure) TRY(plan->measure(plan, &launch, invocation->shapes));
-    for (uint32_t i = 0; i < invocation->output_count; i++) {
-        int64_t count;
+    int64_t count;
+    for (uint32_t i = 0; i < invocation->output_count; i++)
         TRY(shape_count(&invocation->shapes[i], &count));
-    }
     if (!plan->measure_bytes) return NULL;
     return plan->measure_bytes(plan, &launch, invocation->shapes, invocation->bytes);
 }

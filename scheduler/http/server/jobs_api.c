@@ -13,6 +13,20 @@ void jobs_api_deadline_json(const JobsApiJob *job, json_object *inout_object) {
     json_fields_real(inout_object, "earliest_end", promised ? job->promised_end : NAN);
 }
 
+Error *jobs_api_traffic_json(const ExecutionTraffic *traffic, json_object *inout_object) {
+    json_object *object = NULL;
+    if (traffic) {
+        TRY(json_fields_create(&object));
+        json_fields_int(object, "copies_to_host", (int64_t)traffic->copies_to_host);
+        json_fields_int(object, "bytes_to_host", (int64_t)traffic->bytes_to_host);
+        json_fields_int(object, "copies_to_device", (int64_t)traffic->copies_to_device);
+        json_fields_int(object, "bytes_to_device", (int64_t)traffic->bytes_to_device);
+        json_fields_int(object, "waits", (int64_t)traffic->waits);
+    }
+    json_fields_add(inout_object, "traffic", object);
+    return NULL;
+}
+
 Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
     json_object *object;
     TRY(json_fields_create(&object));
@@ -41,6 +55,11 @@ Error *jobs_api_job_json(const JobsApiJob *job, json_object **out) {
     json_fields_int_or_null(object, "instructions", job->instructions);
     json_fields_int_or_null(object, "kernel_calls", job->kernel_calls);
     json_fields_int_or_null(object, "peak_bytes", job->peak_bytes);
+    Error *error = jobs_api_traffic_json(job->instructions < 0 ? NULL : &job->traffic, object);
+    if (error) {
+        json_object_put(object);
+        return error;
+    }
     *out = object;
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "scheduler/http/server/http_request.h"
 #include "scheduler/http/server/http_response.h"
 #include "scheduler/node/submission.h"
+#include "vm/execution/execution_options.h"
 
 enum {
     JOBS_API_ID_SIZE = 64, /* with the terminating NUL, as are the others */
@@ -37,16 +38,17 @@ typedef struct JobsApiJob {
     char why[JOBS_API_WHY_SIZE];          /* the reason of the newest change; the error of a
                                            * failed job */
     PolicyClass priority;
-    bool ended;                      /* the job has no further events here */
-    int64_t items_done, items_total; /* items_total -1: a single run */
-    int64_t outputs;                 /* visible ones */
-    int64_t last_event;              /* the newest event's sequence number */
-    int64_t instructions, kernel_calls, peak_bytes;
-    double submitted, started, finished; /* seconds since 1970 */
-    double deadline;                     /* the same; NaN: none, and promised_end and missed mean
-                                          * nothing */
-    double promised_end;                 /* the earliest end that could be promised; 0: not known */
-    bool missed;                         /* the job did not end before the deadline */
+    bool ended;                                     /* the job has no further events here */
+    int64_t items_done, items_total;                /* items_total -1: a single run */
+    int64_t outputs;                                /* visible ones */
+    int64_t last_event;                             /* the newest event's sequence number */
+    int64_t instructions, kernel_calls, peak_bytes; /* -1: not known */
+    ExecutionTraffic traffic;                       /* means nothing without instructions */
+    double submitted, started, finished;            /* seconds since 1970 */
+    double deadline;     /* the same; NaN: none, and promised_end and missed mean
+                          * nothing */
+    double promised_end; /* the earliest end that could be promised; 0: not known */
+    bool missed;         /* the job did not end before the deadline */
     double device_seconds, checkpoint_age_s;
 } JobsApiJob;
 
@@ -248,6 +250,9 @@ typedef struct JobsApi {
 /* Adds the fields of a deadline: deadline, missed, feasible, earliest_end. */
 void jobs_api_deadline_json(const JobsApiJob *job, struct json_object *inout_object);
 /* The job as JSON, the same for command line and HTTP. Errors: OUT_OF_MEMORY. */
+/* Adds the member "traffic"; NULL: not known. The command line prints its runs with it, too. */
+MUST_CHECK Error *jobs_api_traffic_json(
+    const ExecutionTraffic *traffic, struct json_object *inout_object);
 MUST_CHECK Error *jobs_api_job_json(const JobsApiJob *job, struct json_object **out);
 MUST_CHECK Error *jobs_api_verification_json(
     const JobsApiVerification *verification, struct json_object **out);

@@ -35,3 +35,18 @@ def test_a_graph_copies_to_the_host_what_it_must(tmp_path, name):
     home.call("compile", model, "-o", tmp_path / "model.lvx")
     code = home.call("disasm", tmp_path / "model.lvx", as_json=False).out
     assert len(re.findall(r"DeviceCopy [^\n]*, 0 ->", code)) == HOST_COPIES.get(name, 0)
+
+
+def test_run_counts_copies_and_waits(tmp_path):
+    """On a device with memory of its own; where both slots are host memory there are none."""
+    model, source = zoo_check.fill("script_halve_until", str(tmp_path))
+    home = Home(tmp_path / "home")
+    home.call("register", "m", model)
+    run = ("run", "m", "--input", source, "--output", tmp_path / "o.npz", "--stats", "--device")
+    traffic = home.call(*run, "sim:0").json["traffic"]
+    assert 0 < traffic["copies_to_host"] <= traffic["bytes_to_host"] and traffic["waits"] == traffic["copies_to_host"]
+    text = home.call(*run, "sim:0", as_json=False).out
+    assert (f"copies to the host: {traffic['copies_to_host']} ({traffic['bytes_to_host']} bytes), to the device: "
+            f"{traffic['copies_to_device']} ({traffic['bytes_to_device']} bytes); waits for the device: "
+            f"{traffic['waits']}\n") in text
+    assert set(home.call(*run, "cpu").json["traffic"].values()) == {0}

@@ -30,7 +30,22 @@ static void test_jobs_api_shows_what_is_unknown_as_null(void **state) {
         "null,\"finished\":null,\"deadline\":null,\"missed\":null,\"feasible\":null,\"earliest_"
         "end\":null,\"device_seconds\":0.0,\"checkpoint_age\":null,\"migrating\":null,"
         "\"why\":null,\"ended\":false,\"outputs\":0,\"instructions\":null,\"kernel_calls\":null,"
-        "\"peak_bytes\":null}");
+        "\"peak_bytes\":null,\"traffic\":null}");
+    json_object_put(object);
+}
+
+static void test_jobs_api_shows_copies_and_waits(void **state) {
+    (void)state;
+    const ExecutionTraffic traffic = {.copies_to_host = 1,
+        .bytes_to_host = 2,
+        .copies_to_device = 3,
+        .bytes_to_device = 4,
+        .waits = 5};
+    json_object *object = json_object_new_object();
+    assert_ok(jobs_api_traffic_json(&traffic, object));
+    assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+        "{\"traffic\":{\"copies_to_host\":1,\"bytes_to_host\":2,\"copies_to_device\":3,"
+        "\"bytes_to_device\":4,\"waits\":5}}");
     json_object_put(object);
 }
 
@@ -74,6 +89,7 @@ static void test_jobs_api_shows_devices(void **state) {
 int test_jobs_api(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_api_shows_what_is_unknown_as_null),
+        cmocka_unit_test(test_jobs_api_shows_copies_and_waits),
         cmocka_unit_test(test_jobs_api_shows_verifications),
         cmocka_unit_test(test_jobs_api_shows_devices),
     };
