@@ -154,23 +154,6 @@ static Error *unpack(
         arguments[2].int_value, count == 4 && arguments[3].int_value, &out->variable);
 }
 
-/* NoCaches(graph, first, count, batch), NoKeys(graph, first, count, batch) */
-static Error *read_caches(Composer *composer, bool both, ComposedValue *out) {
-    char name[COMPOSITION_NAME_SIZE];
-    ComposedValue first, count, batch;
-    if (!composer_take(composer, "(") || !composer_take_name(composer, name) ||
-        !composer_take(composer, ","))
-        return composer_fail(composer, "a graph");
-    TRY(read_value(composer, &first));
-    if (!composer_take(composer, ",")) return composer_fail(composer, ",");
-    TRY(read_value(composer, &count));
-    if (!composer_take(composer, ",")) return composer_fail(composer, ",");
-    TRY(composer_read_factor(composer, &batch));
-    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
-    return composer_make_caches(
-        composer, name, both, first.int_value, count.int_value, batch.variable, out);
-}
-
 /* First(list, n), Rest(list, n): the first n values of a list, and the others. */
 static Error *split_list(Composer *composer, bool first, const ComposedValue *arguments,
     uint32_t count, ComposedValue *out) {
@@ -241,7 +224,7 @@ static Error *read_call(
     ComposedValue arguments[COMPOSITION_CALL_MAX];
     uint32_t count = 0;
     if ((strcmp(name, "NoCaches") == 0 || strcmp(name, "NoKeys") == 0) && result_count == 1)
-        return read_caches(composer, name[2] == 'C', out_results);
+        return composer_read_caches(composer, name[2] == 'C', out_results);
     if (composer_take(composer, "{")) TRY(read_attributes(composer, &attributes));
     TRY(read_arguments(composer, arguments, &count));
     if (onnx_attribute_kind(composer->composition->attributes, name) == 'g')
@@ -302,7 +285,7 @@ static Error *read_count(Composer *composer, ComposedValue *out) {
     return NULL;
 }
 
-/* rank(x), text(x), dim(x, 1): numbers; absent where the import cannot know them. */
+/* rank(x), text(x), bytes(x), dim(x, 1): numbers; absent where the import cannot know them. */
 static Error *read_measure(Composer *composer, const char *name, ComposedValue *out) {
     const bool is_dim = strcmp(name, "dim") == 0;
     ComposedValue value, index = {.kind = COMPOSED_INT};
@@ -312,23 +295,9 @@ static Error *read_measure(Composer *composer, const char *name, ComposedValue *
         return composer_fail(composer, "a dimension");
     if (!composer_take(composer, ")")) return composer_fail(composer, ")");
     const int64_t number = is_dim ? composer_dim(value.variable, index.int_value)
-                           : strcmp(name, "rank") == 0 ? composer_rank(value.variable)
-                                                       : composer_is_text(value.variable);
-    *out = (ComposedValue){0};
-    if (number >= 0) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = number};
-    return NULL;
-}
-
-/* inputs(graph), outputs(graph), takes(graph, "name"), width(graph, "name"): numbers. */
-static Error *read_question(Composer *composer, const char *question, ComposedValue *out) {
-    char name[COMPOSITION_NAME_SIZE];
-    ComposedValue input = {0};
-    int64_t number;
-    if (!composer_take(composer, "(") || !composer_take_name(composer, name))
-        return composer_fail(composer, "a graph");
-    if (composer_take(composer, ",")) TRY(composer_read_factor(composer, &input));
-    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
-    TRY(composer_ask_graph(composer, question, name, input.text ? input.text : "", &number));
+                           : strcmp(name, "rank") == 0  ? composer_rank(value.variable)
+                           : strcmp(name, "bytes") == 0 ? composer_bytes(value.variable)
+                                                        : composer_is_text(value.variable);
     *out = (ComposedValue){0};
     if (number >= 0) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = number};
     return NULL;
@@ -370,11 +339,12 @@ Error *composer_read_factor(Composer *composer, ComposedValue *out) {
         return composer_take(composer, ")") ? NULL : composer_fail(composer, ")");
     }
     if (!composer_take_name(composer, name)) return composer_fail(composer, "a value");
-    if (strcmp(name, "rank") == 0 || strcmp(name, "dim") == 0 || strcmp(name, "text") == 0)
+    if (strcmp(name, "rank") == 0 || strcmp(name, "dim") == 0 || strcmp(name, "text") == 0 ||
+        strcmp(name, "bytes") == 0)
         return read_measure(composer, name, out);
     if (*composer->at == '(' && (strcmp(name, "inputs") == 0 || strcmp(name, "outputs") == 0 ||
                                     strcmp(name, "takes") == 0 || strcmp(name, "width") == 0))
-        return read_question(composer, name, out);
+        return composer_read_question(composer, name, out);
     if (*composer->at == '{' || *composer->at == '(') return read_call(composer, name, 1, out);
     if (composer_take(composer, "[")) return read_element(composer, name, out);
     return composer_look_up(composer, name, out);

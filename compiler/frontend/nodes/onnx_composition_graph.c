@@ -79,7 +79,7 @@ static bool is_cache(const IrType *type, bool both) {
            type->dims[rank - 1] > 0;
 }
 
-Error *composer_make_caches(Composer *composer, const char *name, bool both, int64_t first,
+static Error *make_caches(Composer *composer, const char *name, bool both, int64_t first,
     int64_t count, IrVariable *batch, ComposedValue *out) {
     const Onnx__GraphProto *graph;
     TRY(onnx_attribute_graph(composer->node, name, &graph));
@@ -101,6 +101,21 @@ Error *composer_make_caches(Composer *composer, const char *name, bool both, int
     return NULL;
 }
 
+Error *composer_read_caches(Composer *composer, bool both, ComposedValue *out) {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue first, count, batch;
+    if (!composer_take(composer, "(") || !composer_take_name(composer, name) ||
+        !composer_take(composer, ","))
+        return composer_fail(composer, "a graph");
+    TRY(composer_read_expression(composer, 1, &first));
+    if (!composer_take(composer, ",")) return composer_fail(composer, ",");
+    TRY(composer_read_expression(composer, 1, &count));
+    if (!composer_take(composer, ",")) return composer_fail(composer, ",");
+    TRY(composer_read_factor(composer, &batch));
+    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
+    return make_caches(composer, name, both, first.int_value, count.int_value, batch.variable, out);
+}
+
 /* ---- questions ---- */
 
 static bool is_named(const Onnx__ValueInfoProto *input, const char *name) {
@@ -120,7 +135,7 @@ static Error *width_of(
     return NULL;
 }
 
-Error *composer_ask_graph(
+static Error *ask_graph(
     Composer *composer, const char *question, const char *name, const char *input, int64_t *out) {
     const Onnx__GraphProto *graph;
     TRY(onnx_attribute_graph(composer->node, name, &graph));
@@ -133,5 +148,19 @@ Error *composer_ask_graph(
         return width_of(composer, graph, input, out);
     else
         for (size_t i = 0; i < graph->n_input; i++) *out |= is_named(graph->input[i], input);
+    return NULL;
+}
+
+Error *composer_read_question(Composer *composer, const char *question, ComposedValue *out) {
+    char name[COMPOSITION_NAME_SIZE];
+    ComposedValue input = {0};
+    int64_t number;
+    if (!composer_take(composer, "(") || !composer_take_name(composer, name))
+        return composer_fail(composer, "a graph");
+    if (composer_take(composer, ",")) TRY(composer_read_factor(composer, &input));
+    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
+    TRY(ask_graph(composer, question, name, input.text ? input.text : "", &number));
+    *out = (ComposedValue){0};
+    if (number >= 0) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = number};
     return NULL;
 }

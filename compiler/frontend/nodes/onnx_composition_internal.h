@@ -76,6 +76,8 @@ int64_t composer_rank(const IrVariable *variable);
 int64_t composer_dim(const IrVariable *variable, int64_t index);
 /* Whether elements are texts: 1 or 0; -1: only shape inference can know it. */
 int composer_is_text(const IrVariable *variable);
+/* The bytes of an element; negative: only type inference can know them. */
+int64_t composer_bytes(const IrVariable *variable);
 MUST_CHECK Error *composer_set_name(Composer *composer, const char *name, ComposedValue value);
 /* Carries out statements up to the sign that ends them; "": up to the end of the text. */
 MUST_CHECK Error *composer_carry_out(Composer *composer, const char *end);
@@ -90,12 +92,12 @@ MUST_CHECK Error *composer_make_values(const Composer *composer, uint64_t count,
 MUST_CHECK Error *composer_call_graph(Composer *composer, const char *name,
     const ComposedValue *arguments, uint32_t argument_count, uint32_t result_count,
     ComposedValue *out_results);
-/* Caches without places for `count` of a graph's inputs, from `first` on. both: of keys and values,
- * [2, batch, heads, 0, size]; otherwise of one of the two. Errors: INVALID fewer inputs;
- * UNSUPPORTED an input that is no cache. */
-MUST_CHECK Error *composer_make_caches(Composer *composer, const char *name, bool both,
-    int64_t first, int64_t count, IrVariable *batch, ComposedValue *out);
-/* question: `inputs` or `outputs` (how many), `takes` (1: an input has that name, else 0), `width`
- * (the second dimension of the input of that name; negative: not known). */
-MUST_CHECK Error *composer_ask_graph(
-    Composer *composer, const char *question, const char *name, const char *input, int64_t *out);
+/* Caches without places for some of a graph's inputs, behind the word: (graph, first, count,
+ * batch). both: of keys and values, [2, batch, heads, 0, size]; otherwise of one of the two.
+ * Errors: INVALID fewer inputs; UNSUPPORTED an input that is no cache. */
+MUST_CHECK Error *composer_read_caches(Composer *composer, bool both, ComposedValue *out);
+/* A number, behind the question: (graph) for `inputs` or `outputs`, how many; (graph, "x") for
+ * `takes` (1: an input has that name, else 0) and `width` (its second dimension; absent: unknown).
+ */
+MUST_CHECK Error *composer_read_question(
+    Composer *composer, const char *question, ComposedValue *out);

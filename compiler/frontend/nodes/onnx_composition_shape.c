@@ -164,3 +164,22 @@ int composer_is_text(const IrVariable *variable) {
     }
     return -1;
 }
+
+int64_t composer_bytes(const IrVariable *variable) {
+    for (uint32_t i = 0; variable && i < STEPS_MAX; i++) {
+        const Tensor *tensor = ir_variable_tensor(variable);
+        if (tensor) return (int64_t)dtype_bits(tensor->dtype) / 8;
+        if (variable->type.kind == IR_TYPE_TENSOR && variable->type.dtype != DTYPE_NONE)
+            return (int64_t)dtype_bits(variable->type.dtype) / 8;
+        const IrBinding *binding = variable->binding;
+        if (!binding || binding->kind != IR_OPERATOR) return -1;
+        const OperatorId id = binding->operator_info->id;
+        if (id == OPERATOR_CAST || id == OPERATOR_BIT_CAST)
+            return (int64_t)dtype_bits(attributes_dtype(binding->attributes, "to")) / 8;
+        if (id != OPERATOR_IDENTITY && id != OPERATOR_RESHAPE && id != OPERATOR_TRANSPOSE &&
+            id != OPERATOR_SLICE && id != OPERATOR_CONCAT)
+            return -1;
+        variable = operand_of(binding, 0);
+    }
+    return -1;
+}

@@ -93,9 +93,14 @@ CASES = [
 ONE = f(BATCH, 1, HIDDEN)
 SHARED = {**TWO, "past_present_share_buffer": 1}
 BUFFER_K, BUFFER_V = f(BATCH, HEADS, 9, SIZE), f(BATCH, HEADS, 9, SIZE)
+# one text with two beams: which beam each place of the past is of
+FROM = i([[[0, 1, 1, 0, 0, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0, 0, 0, 0]]])
 CASES += [
     ("DecoderMaskedMultiHeadAttention", [ONE, ONE * 0.5, ONE + 1, None, None, BUFFER_K, BUFFER_V, i([2])], SHARED, 3),
     ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE + 1, bits(BATCH, 3), None, BUFFER_K, BUFFER_V, i([2]), None, None, f(24)],
+     SHARED, 3),
+    ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE + 1, None, None, BUFFER_K, BUFFER_V, i([4]), i([2]), FROM], SHARED, 3),
+    ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE + 1, bits(BATCH, 3), None, BUFFER_K, BUFFER_V, i([2]), i([2]), FROM, f(24)],
      SHARED, 3),
 ]
 # GroupQueryAttention: 4 heads of queries, 2 of keys and values. (operator, new rows, keys in all, rows of the past (0: none),
@@ -161,6 +166,26 @@ def _packed(qkv, bias=None):
     if bias is not None:
         parts = [part + b.reshape(HEADS, 1, SIZE) for part, b in zip(parts, np.split(bias, 3))]
     return _attend(*parts)
+
+
+def _lanes(keys, back=False):
+    """16 bytes of a head's elements side by side, then those of the next place; or back to rows."""
+    batch, heads, places, size = keys.shape
+    shape = (batch, heads, size // 4, places, 4) if back else (batch, heads, places, size // 4, 4)
+    return keys.reshape(shape).transpose(0, 1, 3, 2, 4).reshape(keys.shape)
+
+
+def _one_token(x, w, b, mask, past, bias, length, beams=None, origin=None):
+    """The next token of each row over a buffer that holds `length` tokens."""
+    q, k, v = (_heads(part) for part in np.split(x @ w + b, 3, -1))
+    seen, end = [_lanes(past[0], True), past[1]], int(length[0])
+    present = np.stack([np.concatenate([old[:, :, :end], new, old[:, :, end + 1:]], 2) for old, new in zip(seen, (k, v))])
+    if origin is not None:
+        seen = [np.stack([np.stack([old[origin.reshape(BATCH, -1)[row, at], :, at] for at in range(end)], 1) for row in range(BATCH)])
+                for old in seen]
+    k, v = (np.concatenate([old[:, :, :end], new], 2) for old, new in zip(seen, (k, v)))
+    hidden = 0 if mask is None else np.where(mask[:, None, None] > 0, 0, -10000)
+    return _attend(q, k, v, hidden + (0 if bias is None else bias)), np.stack([_lanes(present[0]), present[1]])
 
 
 def _square_mask(x, w, b, mask):
@@ -230,11 +255,19 @@ BY_HAND = [
     ("MultiHeadAttention", [Q, f(BATCH, KEYS, HEADS, 2, SIZE)], TWO,
      lambda q, kv: _attend(_heads(q), kv[:, :, :, 0].transpose(0, 2, 1, 3), kv[:, :, :, 1].transpose(0, 2, 1, 3))),
 ]
+TOKEN = f(BATCH, 1, 5)
+BUFFER = f(2, BATCH, HEADS, 9, 8)
+WIDE, WIDE_BIAS = f(5, 48), f(48)
+# DecoderMaskedSelfAttention with heads of 8 elements: what comes after the weights
+MASKED = {
+    "first": [None, BUFFER, None, i([0])],
+    "later": [None, BUFFER, None, i([4])],
+    "mask": [bits(BATCH, 4), BUFFER, f(1, HEADS, 1, 4), i([3])],
+    "beams": [None, BUFFER, None, i([4]), i([2]), FROM],
+}
 REFUSED_CASES = [
-    ("LongformerAttention", [X] * 7, {**TWO, "window": 2}, "export the model without LongformerAttention"),
     ("SparseAttention", [X] * 9, {**TWO, "kv_num_heads": 1, "sparse_block_size": 0}, "a sparse_block_size below 1"),
-    ("DecoderMaskedSelfAttention", [X, W, B, None, PAST, None, i([2])], TWO, "build the model with MultiHeadAttention"),
-    ("DecoderAttention", [X] * 5 + [None] * 3 + [X] * 4, TWO, "build the model with MultiHeadAttention"),
+    ("DecoderMaskedSelfAttention", [X, W, B, None, PAST, None, i([2])], {**TWO, "do_rotary": 1}, "save the model with RotaryEmbedding"),
     ("QAttention", [*QUANTIZED, np.float32(0.02)], {**TWO, "do_rotary": 1}, "do_rotary"),
     ("Attention", [X, W, B], {**TWO, "do_rotary": 1}, "save the model with RotaryEmbedding"),
     ("Attention", [X, W, B, None, PAST], {**TWO, "past_present_share_buffer": 1}, "without past_sequence_length"),
@@ -246,8 +279,8 @@ REFUSED_CASES = [
      {"num_heads": 4, "kv_num_heads": 2, "k_quant_type": "PER_TENSOR"}, "a quantised cache"),
     ("GroupQueryAttention", [f(1, 1, 32), f(1, 1, 24), f(1, 1, 24), None, None, i([0]), i(1)],
      {"num_heads": 4, "kv_num_heads": 3}, "4 / 3 is no integer"),
-    ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE, None, None, PAST_K, PAST_V, i([2]), None, i([[[0]]])], TWO,
-     "cache_indirection"),
+    ("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE, None, None, PAST_K, PAST_V, None, None, i([[[0]]])], TWO,
+     "cache_indirection without past_sequence_length"),
     ("Attention", [X, W, B], {}, "num_heads"),
     ("Attention", [X, W, B], {"num_heads": 3}, "do not divide"),
     ("Attention", [X, W, B, bits(BATCH, ROWS + 1)], TWO, "cannot read [2, 4]"),
@@ -351,6 +384,22 @@ def test_a_key_whose_rank_only_the_run_knows_has_three_dimensions(home, tmp_path
     home.refuses("run", "m", "--input", made, "--output", tmp_path / "out.npz", words=("Transpose",))
 
 
+@pytest.mark.parametrize("name", MASKED)
+def test_the_next_token_over_a_cache_in_lanes_is_what_it_means(home, tmp_path, name):
+    model, given = model_of("DecoderMaskedSelfAttention", [TOKEN, WIDE, WIDE_BIAS, *MASKED[name]], SHARED, 2)
+    output, present = _one_token(TOKEN, WIDE, WIDE_BIAS, *MASKED[name])
+    check(home, tmp_path, model, given, {"y0": output.astype(np.float32), "y1": present})
+
+
+def test_a_beam_that_is_not_there_ends_the_run(home, tmp_path):
+    """onnxruntime reads another place of its memory."""
+    model, given = model_of("DecoderMaskedMultiHeadAttention", [ONE, ONE, ONE, None, None, BUFFER_K, BUFFER_V, i([4]), i([2]), FROM + 1],
+                            SHARED, 1)
+    home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
+    home.refuses("run", "m", "--input", write_npz(tmp_path / "in.npz", **given), "--output", tmp_path / "out.npz",
+                 words=("cache_indirection names a beam that is not there",))
+
+
 # (operator, new rows, keys in all, rows of the past, what else, words of the error)
 SHORT = [
     ("GroupQueryAttention", 1, 9, 5, {}, "TensorScatter"),
@@ -391,23 +440,44 @@ SPARSE = {"text": _sparse(20, 20), "layouts": _sparse(20, 20, 2, 4, 2, 2), "toke
           "turned_token": _sparse(1, 40, turned=True, scale=0.3)}
 
 
-@pytest.mark.parametrize("name", SPARSE)
-def test_attention_to_blocks_is_what_onnxruntime_computes(home, tmp_path, name):
+def _sparse_expected(model, given):
     """onnxruntime writes the new keys and values into the caches that it was given."""
-    model, given = SPARSE[name]
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     binding = session.io_binding()
-    values = {key: onnxruntime.OrtValue.ortvalue_from_numpy(array.copy()) for key, array in given.items()}
+    values = {key: onnxruntime.OrtValue.ortvalue_from_numpy(np.array(array)) for key, array in given.items()}
     for key, value in values.items():
         binding.bind_ortvalue_input(key, value)
     binding.bind_output("y0")
     binding.bind_ortvalue_output("y1", values["x3"])
     binding.bind_ortvalue_output("y2", values["x4"])
     session.run_with_iobinding(binding)
-    check(home, tmp_path, model, given, {f"y{index}": value.numpy() for index, value in enumerate(binding.get_outputs())})
+    return {f"y{index}": np.array(value.numpy()) for index, value in enumerate(binding.get_outputs())}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_attention_to_blocks_is_what_onnxruntime_computes(home, tmp_path, name):
+    model, given = SPARSE[name]
+    check(home, tmp_path, model, given, _sparse_expected(model, given))
+
+
+@pytest.mark.parametrize("rows,lengths", [(20, [20, 13]), (1, [33, 21])])
+def test_texts_of_unequal_lengths_are_what_onnxruntime_computes_for_each(home, tmp_path, rows, lengths):
+    """onnxruntime itself mixes up texts of unequal lengths in one call."""
+    model, given = _sparse(rows, max(lengths), len(lengths), 4, 2, 2, turned=True)
+    given["x8"] = i(lengths)
+    made = run_with_stops(home, tmp_path, model, given)
+    for text, length in enumerate(lengths):
+        own = min(rows, length)
+        alone, parts = _sparse(own, length, 1, 4, 2, 2, turned=True)
+        parts.update({f"x{n}": given[f"x{n}"][text:text + 1, :own] for n in range(3)})
+        parts.update({f"x{n}": given[f"x{n}"][text:text + 1] for n in (3, 4)})
+        wanted = _sparse_expected(alone, parts)
+        np.testing.assert_allclose(made["y0"][text, :own], wanted["y0"][0], rtol=1e-4, atol=2e-5)
+        for name in ("y1", "y2"):
+            np.testing.assert_allclose(made[name][text, :, :length], wanted[name][0, :, :length], rtol=1e-4, atol=2e-5)
 
 
 def test_every_attention_has_a_case():
     with open(TABLE, encoding="utf-8") as file:
         names = set(re.findall(r'ONNX_COMPOSITION\("com\.microsoft\.(\w+)"', file.read()))
-    assert names and names - {case[0] for case in CASES + BY_HAND + GROUPED + REFUSED_CASES} - {"SparseAttention"} == set()
+    assert names and names - {case[0] for case in CASES + BY_HAND + GROUPED} - {"SparseAttention", "DecoderMaskedSelfAttention"} == set()

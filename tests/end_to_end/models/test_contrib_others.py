@@ -9,7 +9,7 @@ from one_node import check, expected, model_of, name_of
 from onnx import numpy_helper
 
 FOLDER = os.path.join(ROOT, "compiler", "frontend", "nodes")
-TABLES = ["onnx_compositions_experts.def", "onnx_compositions_search.def", "onnx_compositions_vision.def"]
+TABLES = ["onnx_compositions_search.def", "onnx_compositions_vision.def"]
 SEARCHES = {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}  # test_{encoded_,}searches.py, test_sampling.py
 SEED = np.random.default_rng(11)
 FAILED_RUN = 1

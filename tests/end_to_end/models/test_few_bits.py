@@ -123,6 +123,7 @@ CASES = {
     "4 bits, bytes of activations": nbits(40, 288, block=32, a=f(5, 288), accuracy_level=4),
     "4 bits, bytes of activations, zero points and a bias": nbits(
         41, 344, block=128, zeros="packed", bias=True, accuracy_level=4),
+    "4 bits, groups where bytes are allowed": nbits(40, 40, groups=GROUPS, accuracy_level=4),
     "8 bits, bytes of activations": nbits(40, 96, bits=8, block=32, accuracy_level=4),
     "NF4, large": bnb4(40, 192, 64, 1),
     "FP4, large, many rows": bnb4(33, 128, 32, 0, a=f(40, 128)),
