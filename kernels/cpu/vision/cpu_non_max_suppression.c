@@ -2,12 +2,26 @@
  * unless it overlaps a kept one. The result is computed once to count it and once more to write
  * it. */
 #include "base/checked.h"
-#include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/core/cpu_vector.h"
 
-enum { PAIRS_PER_PART = 16384 };
+enum { PAIRS_PER_PART = 16384, BLOCK = 4 * CPU_HALF_LANES /* kept boxes compared at a time */ };
+
+/* One number of the kept boxes each: a box has the same index in all five. Whole blocks: beyond the
+ * last box are boxes without an area, which overlap nothing. */
+typedef struct Kept {
+    float *top, *left, *bottom, *right, *area;
+} Kept;
+
+typedef struct Corners {
+    float top, left, bottom, right;
+} Corners;
+
+typedef void Compare(const Kept *kept, int64_t count, Corners corners, float limit, bool *out);
 
 typedef struct State {
     int64_t batch, classes, boxes;
+    int64_t room; /* for kept boxes: boxes in whole blocks */
+    Compare *overlaps_any;
     bool center, has_threshold;
 } State;
 
@@ -22,6 +36,7 @@ typedef struct Run {
     const State *state;
     const float *boxes, *scores;
     Candidate *candidates; /* `boxes` candidates for each image and class */
+    float *kept;           /* five times `room` numbers for each thread */
     int64_t *counts;       /* number of kept boxes, for each image and class */
     int64_t limit;
     float overlap, threshold;
@@ -63,10 +78,6 @@ static void sort(Candidate *heap, int64_t count) {
     }
 }
 
-typedef struct Corners {
-    float top, left, bottom, right;
-} Corners;
-
 static Corners corners_of(const State *state, const float *box) {
     if (state->center) {
         const float half_width = box[2] / 2, half_height = box[3] / 2;
@@ -81,22 +92,80 @@ static Corners corners_of(const State *state, const float *box) {
 
 static float area(Corners c) { return (c.bottom - c.top) * (c.right - c.left); }
 
-static bool overlap(const Run *run, Corners a, Corners b) {
-    const Corners both = {a.top > b.top ? a.top : b.top, a.left > b.left ? a.left : b.left,
-        a.bottom < b.bottom ? a.bottom : b.bottom, a.right < b.right ? a.right : b.right};
-    if (!(both.bottom > both.top) || !(both.right > both.left)) return false;
-    const float shared = area(both), a_area = area(a), b_area = area(b);
-    const float all = a_area + b_area - shared;
-    if (!(shared > 0) || !(a_area > 0) || !(b_area > 0) || !(all > 0)) return false;
-    return shared / all > run->overlap;
+/* The part of the kept boxes from `at` on that they share with a box. */
+typedef struct Shared {
+    CpuF32x8 height, width;
+} Shared;
+
+CPU_INLINE Shared shared_with(const Kept *kept, int64_t at, Corners corners) {
+    const CpuF32x8 none = {0};
+    const CpuF32x8 top = cpu_f32x8_max(corners.top - none, cpu_f32x8_load(kept->top + at));
+    const CpuF32x8 left = cpu_f32x8_max(corners.left - none, cpu_f32x8_load(kept->left + at));
+    const CpuF32x8 bottom = cpu_f32x8_min(corners.bottom - none, cpu_f32x8_load(kept->bottom + at));
+    const CpuF32x8 right = cpu_f32x8_min(corners.right - none, cpu_f32x8_load(kept->right + at));
+    return (Shared){bottom - top, right - left};
+}
+
+/* All ones in the lanes whose box overlaps by more than the limit. */
+CPU_INLINE CpuI32x8 overlaps(
+    const Kept *kept, int64_t at, Corners corners, float own_area, float limit) {
+    const CpuF32x8 none = {0}, own = own_area - none, other = cpu_f32x8_load(kept->area + at);
+    const Shared part = shared_with(kept, at, corners);
+    const CpuF32x8 shared = part.height * part.width, all = own + other - shared;
+    return (part.height > none) & (part.width > none) & (shared > none) & (own > none) &
+           (other > none) & (all > none) & (shared / all > limit - none);
+}
+
+CPU_INLINE bool is_any(CpuI32x8 mask) {
+    const CpuI32x4 half = __builtin_shufflevector(mask, mask, 0, 1, 2, 3) |
+                          __builtin_shufflevector(mask, mask, 4, 5, 6, 7);
+    return (half[0] | half[1] | half[2] | half[3]) != 0;
+}
+
+/* Most boxes share nothing with a whole block: those cost no division. */
+CPU_INLINE void overlaps_any_body(
+    const Kept *kept, int64_t count, Corners corners, float limit, bool *out) {
+    const float own_area = area(corners);
+    *out = false;
+    for (int64_t at = 0; at < count && !*out; at += BLOCK) {
+        CpuI32x8 touches = {0}, found = {0};
+        for (int64_t i = at; i < at + BLOCK; i += CPU_HALF_LANES) {
+            const Shared part = shared_with(kept, i, corners);
+            touches |= (part.height > (CpuF32x8){0}) & (part.width > (CpuF32x8){0});
+        }
+        if (!is_any(touches)) continue;
+        for (int64_t i = at; i < at + BLOCK; i += CPU_HALF_LANES)
+            found |= overlaps(kept, i, corners, own_area, limit);
+        *out = is_any(found);
+    }
+}
+CPU_VARIANTS(overlaps_any,
+    (const Kept *kept, int64_t count, Corners corners, float limit, bool *out),
+    (kept, count, corners, limit, out));
+
+static Kept kept_of(const Run *run, uint32_t part) {
+    const int64_t room = run->state->room;
+    float *from = run->kept + part * room * 5;
+    return (Kept){from, from + room, from + room * 2, from + room * 3, from + room * 4};
+}
+
+static void keep(const Kept *kept, int64_t at, Corners corners) {
+    if (at % BLOCK == 0) /* a new block */
+        memset(kept->area + at, 0, BLOCK * sizeof(float));
+    kept->top[at] = corners.top;
+    kept->left[at] = corners.left;
+    kept->bottom[at] = corners.bottom;
+    kept->right[at] = corners.right;
+    kept->area[at] = area(corners);
 }
 
 /* Kept boxes move to the front of the unit's candidates. */
-static int64_t select_boxes(const Run *run, int64_t unit) {
+static int64_t select_boxes(const Run *run, int64_t unit, uint32_t part) {
     const State *state = run->state;
     const float *boxes = run->boxes + unit / state->classes * state->boxes * 4;
     const float *scores = run->scores + unit * state->boxes;
     Candidate *candidates = run->candidates + unit * state->boxes;
+    const Kept all = kept_of(run, part);
     int64_t count = 0, kept = 0;
     KERNEL_STOP_EACH (i, 0, state->boxes) {
         const float score = ((const volatile float *)scores)[i];
@@ -106,22 +175,22 @@ static int64_t select_boxes(const Run *run, int64_t unit) {
     sort(candidates, count);
     KernelStopMeter meter = {0};
     for (int64_t i = 0; i < count && kept < run->limit; i++) {
-        if (kernel_stop_ends_after(&meter, (uint64_t)kept * 8 + 16)) return kept;
+        if (kernel_stop_ends_after(&meter, (uint64_t)kept + 16)) return kept;
         const Candidate candidate = candidates[i];
         const Corners corners = corners_of(state, boxes + candidate.box * 4);
-        bool keeps = true;
-        for (int64_t k = 0; k < kept && keeps; k++)
-            keeps = !overlap(run, corners, corners_of(state, boxes + candidates[k].box * 4));
-        if (keeps) candidates[kept++] = candidate;
+        bool covered;
+        state->overlaps_any(&all, kept, corners, run->overlap, &covered);
+        if (covered) continue;
+        keep(&all, kept, corners);
+        candidates[kept++] = candidate;
     }
     return kept;
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
-    (void)part;
     const Run *run = context;
     for (uint64_t unit = begin; unit < end; unit++)
-        run->counts[unit] = select_boxes(run, (int64_t)unit);
+        run->counts[unit] = select_boxes(run, (int64_t)unit, part);
     return NULL;
 }
 
@@ -146,6 +215,7 @@ static Error *select_all(const Plan *plan, const Launch *launch, Run *out, int64
     *out = run;
     if (units == 0 || state->boxes == 0) return NULL;
     run.candidates = (Candidate *)(void *)(run.counts + units);
+    run.kept = (float *)(void *)(run.candidates + units * state->boxes);
     if (plan->input_count > 2 && launch->inputs[2])
         run.limit = *(const volatile int64_t *)cpu_input(launch, 2);
     TRY(cpu_for_each(cpu_device(plan->device), launch->threads, (uint64_t)units,
@@ -181,14 +251,22 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const Shape *scores = &request->inputs[1].shape;
     const uint64_t count = (uint64_t)shape_count_unchecked(scores);
     const uint64_t units = count ? (uint64_t)(scores->dims[0] * scores->dims[1]) : 0;
-    uint64_t bytes, all;
+    const uint64_t boxes = count ? (uint64_t)scores->dims[2] : 0;
+    const uint64_t room = (boxes + BLOCK - 1) / BLOCK * BLOCK;
+    const uint64_t parts = units < CPU_THREADS_MAX ? units : CPU_THREADS_MAX;
+    uint64_t bytes, kept, all;
     if (!checked_mul_u64(count, sizeof(Candidate), &bytes) ||
-        !checked_add_u64(bytes, units * sizeof(int64_t), &all))
+        !checked_mul_u64(parts * 5 * sizeof(float), room, &kept) ||
+        !checked_add_u64(bytes, units * sizeof(int64_t), &all) || !checked_add_u64(all, kept, &all))
         FAIL(EXHAUSTED, "the candidates of NonMaxSuppression");
     TRY(plan_create(device, request, "cpu.non_max_suppression", sizeof(State), out));
     State *state = plan_state(*out);
     if (count > 0)
-        *state = (State){scores->dims[0], scores->dims[1], scores->dims[2], false, false};
+        *state = (State){.batch = scores->dims[0],
+            .classes = scores->dims[1],
+            .boxes = scores->dims[2],
+            .room = (int64_t)room};
+    state->overlaps_any = overlaps_any_for(cpu_device(device)->level);
     state->center = attributes_int(request->attributes, "center_point_box") != 0;
     state->has_threshold = plan_request_has(request, 4);
     (*out)->workspace_bytes = all;

@@ -1,14 +1,21 @@
-/* RoiAlign and MaxRoiPool: a unit is one region in one channel. */
+/* RoiAlign and MaxRoiPool: a unit is one region in a group of channels. RoiAlign finds the samples
+ * of some bins once, and takes them from each channel of the group. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/loops/cpu_float_plan.h"
+#include "kernels/cpu/core/cpu_vector.h"
 
-enum { SAMPLES_PER_PART = 8192 };
+enum {
+    SAMPLES_PER_PART = 8192,
+    CHANNELS = 64,      /* of a group */
+    TAPS_MAX = 256,     /* of bins that are computed together */
+    BINS_MAX = TAPS_MAX /* the same, of bins without samples inside the image */
+};
 
 typedef struct State {
-    int64_t batch, channels, height, width, regions;
+    int64_t batch, channels, height, width, regions, groups;
     int64_t pooled_height, pooled_width, sampling_ratio;
     double scale;
     bool half_pixel, is_max, wide, aligns;
@@ -66,23 +73,50 @@ static bool find_between(const Samples *samples, int64_t index, int64_t dim, Bet
 
 static double larger(double a, double b) { return b > a || b != b ? b : a; }
 
-/* Combines the four weighted neighbours of a sample: their sum, or their largest, as other
- * implementations of max do. */
-static double take_sample(
-    const State *state, const void *x, int64_t plane, const Between *down, const Between *across) {
-    const int64_t above = plane + down->low * state->width;
-    const int64_t below = plane + down->high * state->width;
-    const double a =
-        (1 - down->rest) * (1 - across->rest) * cpu_float_load(state->wide, x, above + across->low);
-    const double b =
-        (1 - down->rest) * across->rest * cpu_float_load(state->wide, x, above + across->high);
-    const double c =
-        down->rest * (1 - across->rest) * cpu_float_load(state->wide, x, below + across->low);
-    const double d =
-        down->rest * across->rest * cpu_float_load(state->wide, x, below + across->high);
-    return state->is_max ? larger(larger(a, b), larger(c, d)) : a + b + c + d;
+/* A sample: its four neighbours in a plane and their weights. */
+typedef struct Tap {
+    int64_t offsets[4];
+    double weights[4];
+} Tap;
+
+/* Bins that are computed together, from `first` on. The taps of bin i end at ends[i]. */
+typedef struct Bins {
+    int64_t first, count;
+    int64_t ends[BINS_MAX];
+    Tap taps[TAPS_MAX];
+} Bins;
+
+static Tap tap_of(const State *state, const Between *down, const Between *across) {
+    const int64_t above = down->low * state->width, below = down->high * state->width;
+    const double up = 1 - down->rest, left = 1 - across->rest;
+    return (Tap){
+        {above + across->low, above + across->high, below + across->low, below + across->high},
+        {up * left, up * across->rest, down->rest * left, down->rest * across->rest}};
 }
 
+/* Combines the four weighted neighbours of a sample: their sum, or their largest, as other
+ * implementations of max do. */
+CPU_INLINE double take_tap(const Tap *tap, bool is_max, bool wide, const void *x, int64_t plane) {
+    double values[4];
+    for (int64_t i = 0; i < 4; i++)
+        values[i] = tap->weights[i] * cpu_float_load(wide, x, plane + tap->offsets[i]);
+    return is_max ? larger(larger(values[0], values[1]), larger(values[2], values[3]))
+                  : values[0] + values[1] + values[2] + values[3];
+}
+
+/* Adds a bin's next sample, or takes the larger one. */
+static double join(bool is_max, double total, double value, int64_t inside) {
+    if (!is_max) return total + value;
+    return inside ? larger(total, value) : value;
+}
+
+/* count: samples of the bin; samples outside the image are 0. */
+static double finish_bin(const State *state, double total, int64_t inside, double count) {
+    if (!state->is_max) return inside ? total / count : 0;
+    return (double)inside < count ? larger(total, 0) : total;
+}
+
+/* A bin of too many samples for a table. */
 static double align_bin(const State *state, const void *x, int64_t plane, const Samples *down,
     const Samples *across, KernelStopMeter *meter) {
     int64_t row, rows, column, columns, inside = 0;
@@ -95,18 +129,45 @@ static double align_bin(const State *state, const void *x, int64_t plane, const 
         for (int64_t j = column; j < columns; j++) {
             if (kernel_stop_ends_after(meter, 64)) return 0;
             if (!find_between(across, j, state->width, &at)) continue;
-            const double value = take_sample(state, x, plane, &y, &at);
-            if (!state->is_max)
-                total += value;
-            else
-                total = inside ? larger(total, value) : value;
-            inside++;
+            const Tap tap = tap_of(state, &y, &at);
+            const double value = take_tap(&tap, state->is_max, state->wide, x, plane);
+            total = join(state->is_max, total, value, inside++);
         }
     }
-    const double count = (double)down->count * (double)across->count;
-    if (!state->is_max) return inside ? total / count : 0;
-    /* samples outside the image are 0 */
-    return (double)inside < count ? larger(total, 0) : total;
+    return finish_bin(state, total, inside, (double)down->count * (double)across->count);
+}
+
+/* Writes the samples of a bin; false if there may be more than `room`. */
+static bool find_taps(const State *state, const Samples *down, const Samples *across, int64_t room,
+    Tap *out, int64_t *out_count) {
+    int64_t row, rows, column, columns;
+    *out_count = 0;
+    clip_samples(down, state->height, &row, &rows);
+    clip_samples(across, state->width, &column, &columns);
+    if (rows - row > room || columns - column > room || (rows - row) * (columns - column) > room)
+        return false;
+    for (int64_t i = row; i < rows; i++) {
+        Between y, at;
+        if (!find_between(down, i, state->height, &y)) continue;
+        for (int64_t j = column; j < columns; j++)
+            if (find_between(across, j, state->width, &at))
+                out[(*out_count)++] = tap_of(state, &y, &at);
+    }
+    return true;
+}
+
+/* The bins of one channel. */
+CPU_INLINE void align_channel(const State *state, bool is_max, bool wide, const Bins *bins,
+    double count, const void *x, int64_t plane, void *y, int64_t to) {
+    int64_t tap = 0;
+    for (int64_t bin = 0; bin < bins->count; bin++) {
+        const int64_t first = tap;
+        double total = 0;
+        for (; tap < bins->ends[bin]; tap++)
+            total = join(
+                is_max, total, take_tap(&bins->taps[tap], is_max, wide, x, plane), tap - first);
+        cpu_float_store(wide, y, to + bin, finish_bin(state, total, tap - first, count));
+    }
 }
 
 /* One dimension of a region. float32 is computed in float32, as other implementations do, since the
@@ -134,28 +195,90 @@ static Samples samples_of(const State *state, double from, double to, int64_t bi
     return samples;
 }
 
-static void align_region(const Run *run, int64_t region, int64_t channel) {
+/* A region in some channels. */
+typedef struct Part {
+    const Run *run;
+    Samples rows, columns; /* of the whole region, with a bin as step */
+    int64_t bins;
+    int64_t plane, planes; /* the first channel's, and how many */
+    int64_t to;            /* of the first channel's first bin */
+} Part;
+
+static void bin_samples(const Part *part, int64_t bin, Samples *out_down, Samples *out_across) {
+    const int64_t width = part->run->state->pooled_width;
+    const Samples *rows = &part->rows, *columns = &part->columns;
+    *out_down = (Samples){rows->start + (double)(bin / width) * rows->step,
+        rows->count ? rows->step / (double)rows->count : 0, rows->count};
+    *out_across = (Samples){columns->start + (double)(bin % width) * columns->step,
+        columns->count ? columns->step / (double)columns->count : 0, columns->count};
+}
+
+/* Finds the samples of as many bins as fit, from out->first on. */
+static void find_bins(const Part *part, Bins *out) {
+    int64_t taps = 0, found;
+    for (out->count = 0; out->count < BINS_MAX && out->first + out->count < part->bins;) {
+        Samples down, across;
+        bin_samples(part, out->first + out->count, &down, &across);
+        if (!find_taps(part->run->state, &down, &across, TAPS_MAX - taps, out->taps + taps, &found))
+            return;
+        taps += found;
+        out->ends[out->count++] = taps;
+    }
+}
+
+static void align_one_bin(const Part *part, int64_t bin, KernelStopMeter *meter) {
+    const State *state = part->run->state;
+    const int64_t size = state->height * state->width;
+    Samples down, across;
+    bin_samples(part, bin, &down, &across);
+    for (int64_t c = 0; c < part->planes; c++)
+        cpu_float_store(state->wide, part->run->y, part->to + c * part->bins + bin,
+            align_bin(state, part->run->x, (part->plane + c) * size, &down, &across, meter));
+}
+
+static void align_bins(const Part *part, const Bins *bins, KernelStopMeter *meter) {
+    const State *state = part->run->state;
+    const double count = (double)part->rows.count * (double)part->columns.count;
+    const int64_t size = state->height * state->width;
+    const uint64_t work = (uint64_t)(bins->ends[bins->count - 1] + bins->count);
+    for (int64_t c = 0; c < part->planes && !kernel_stop_ends_after(meter, work * 8); c++) {
+        const int64_t plane = (part->plane + c) * size;
+        const int64_t to = part->to + c * part->bins + bins->first;
+        if (!state->is_max && !state->wide) /* what detectors do: a loop of its own */
+            align_channel(state, false, false, bins, count, part->run->x, plane, part->run->y, to);
+        else
+            align_channel(state, state->is_max, state->wide, bins, count, part->run->x, plane,
+                part->run->y, to);
+    }
+}
+
+static void align_region(const Run *run, int64_t region, int64_t group) {
     const State *state = run->state;
-    const int64_t plane =
-        (run->images[region] * state->channels + channel) * state->height * state->width;
+    const int64_t first = group * CHANNELS, left = state->channels - first;
     double corners[4];
     for (int64_t i = 0; i < 4; i++)
         corners[i] = cpu_float_load(state->wide, run->regions, region * 4 + i);
-    const Samples rows = samples_of(state, corners[1], corners[3], state->pooled_height);
-    const Samples columns = samples_of(state, corners[0], corners[2], state->pooled_width);
-    int64_t to = (region * state->channels + channel) * state->pooled_height * state->pooled_width;
+    Part part = {
+        .run = run,
+        .rows = samples_of(state, corners[1], corners[3], state->pooled_height),
+        .columns = samples_of(state, corners[0], corners[2], state->pooled_width),
+        .bins = state->pooled_height * state->pooled_width,
+        .plane = run->images[region] * state->channels + first,
+        .planes = left < CHANNELS ? left : CHANNELS,
+    };
+    part.to = (region * state->channels + first) * part.bins;
     KernelStopMeter meter = {0};
-    for (int64_t i = 0; i < state->pooled_height; i++)
-        for (int64_t j = 0; j < state->pooled_width; j++, to++) {
-            if (kernel_stop_ends_after(&meter, 64)) return;
-            Samples down = rows, across = columns;
-            down.start += (double)i * rows.step;
-            across.start += (double)j * columns.step;
-            down.step = rows.count ? rows.step / (double)rows.count : 0;
-            across.step = columns.count ? columns.step / (double)columns.count : 0;
-            cpu_float_store(
-                state->wide, run->y, to, align_bin(state, run->x, plane, &down, &across, &meter));
+    Bins bins;
+    for (bins.first = 0; bins.first < part.bins; bins.first += bins.count) {
+        if (kernel_stop_ends_after(&meter, 1024)) return;
+        find_bins(&part, &bins);
+        if (bins.count > 0) {
+            align_bins(&part, &bins, &meter);
+            continue;
         }
+        align_one_bin(&part, bins.first, &meter);
+        bins.count = 1;
+    }
 }
 
 /* One dimension of a region for MaxRoiPool: whole elements, at least one. */
@@ -207,12 +330,12 @@ static void pool_region(const Run *run, int64_t region, int64_t channel) {
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
-    const int64_t channels = run->state->channels;
+    const int64_t groups = run->state->groups;
     for (int64_t unit = (int64_t)begin; unit < (int64_t)end; unit++) {
         if (run->state->aligns)
-            align_region(run, unit / channels, unit % channels);
+            align_region(run, unit / groups, unit % groups);
         else
-            pool_region(run, unit / channels, unit % channels);
+            pool_region(run, unit / groups, unit % groups);
     }
     return NULL;
 }
@@ -244,7 +367,7 @@ static Error *read_first_numbers(const State *state, const void *regions, int64_
 
 static Error *run(const void *opaque, const CpuFloatCall *call) {
     const State *state = opaque;
-    const uint64_t units = (uint64_t)(state->regions * state->channels);
+    const uint64_t units = (uint64_t)(state->regions * state->groups);
     Run run = {state, call->inputs[0], call->inputs[1], call->workspace, call->outputs[0]};
     if (units == 0) return NULL;
     if (state->aligns)
@@ -252,7 +375,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
     else
         TRY(read_first_numbers(state, run.regions, run.images));
     /* the size of regions is not known: about four elements for each bin */
-    const int64_t cost = state->pooled_height * state->pooled_width * 4;
+    const int64_t channels = state->aligns ? CHANNELS : 1;
+    const int64_t cost = state->pooled_height * state->pooled_width * 4 * channels;
     return cpu_for_each(call->device, call->launch->threads, units,
         (uint64_t)(SAMPLES_PER_PART / cost) + 1, run_units, &run);
 }
@@ -277,6 +401,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
         .wide = request->inputs[0].dtype == DTYPE_FLOAT64,
         .aligns = aligns,
     };
+    state->groups = aligns ? (state->channels + CHANNELS - 1) / CHANNELS : state->channels;
     cpu_float_plan_set_workspace(*out, (uint64_t)state->regions * sizeof(int64_t));
     if (!aligns) return NULL;
     state->sampling_ratio = attributes_int(attributes, "sampling_ratio");

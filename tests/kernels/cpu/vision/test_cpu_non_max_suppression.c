@@ -55,6 +55,36 @@ static void test_equal_scores_go_by_their_index_and_nan_comes_last(void **state)
     check(NULL, boxes, scores, (double[]){9, 1, -1}, 3, (double[]){1, 2, 3});
 }
 
+/* Kept boxes are compared in blocks: here 40 squares side by side, then 40 that lie over one of
+ * them each, three quarters of it or a quarter. */
+static void test_each_kept_box_is_compared(void **state) {
+    enum { KEPT = 40, ALL = 2 * KEPT };
+    static double places[ALL * 4], scores[ALL];
+    Tensor *out = NULL;
+    (void)state;
+    for (int i = 0; i < KEPT; i++) {
+        const double shift = i % 2 ? 0.25 : 0.75;
+        memcpy(places + i * 4, (double[]){0, 2 * i, 1, 2 * i + 1}, 4 * sizeof(double));
+        memcpy(places + (KEPT + i) * 4, (double[]){shift, 2 * i, shift + 1, 2 * i + 1},
+            4 * sizeof(double));
+        scores[i] = 1000 - i;
+        scores[KEPT + i] = 500 - i;
+    }
+    DeviceCall call = {.operator_name = "NonMaxSuppression", .input_count = 4};
+    call.inputs[0] = device_tensor(DTYPE_FLOAT32, places, 3, 1, ALL, 4);
+    call.inputs[1] = device_tensor(DTYPE_FLOAT32, scores, 3, 1, 1, ALL);
+    call.inputs[2] = device_tensor(DTYPE_INT64, (double[]){ALL}, 1, 1);
+    call.inputs[3] = device_tensor(DTYPE_FLOAT32, (double[]){0.5}, 0);
+    everywhere_run(&call, &out);
+    assert_int_equal(out->shape.dims[0], KEPT + KEPT / 2);
+    for (int i = 0; i < KEPT + KEPT / 2; i++) {
+        const int box = i < KEPT ? i : KEPT + 2 * (i - KEPT);
+        assert_true(device_tensor_get(out, i * 3 + 2) == box);
+    }
+    tensor_release(out);
+    everywhere_release(&call);
+}
+
 static void test_candidates_beyond_memory_are_refused(void **state) {
     InferFixture fixture;
     Plan *plan;
@@ -72,6 +102,7 @@ int test_cpu_non_max_suppression(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_boxes_that_overlap_a_better_one_are_dropped),
         cmocka_unit_test(test_equal_scores_go_by_their_index_and_nan_comes_last),
+        cmocka_unit_test(test_each_kept_box_is_compared),
         cmocka_unit_test(test_candidates_beyond_memory_are_refused),
     };
     return cmocka_run_group_tests_name("cpu_non_max_suppression", tests, NULL, NULL);

@@ -40,6 +40,32 @@ static void test_regions_beyond_the_image_end(void **state) {
     align(NULL, DTYPE_FLOAT32, (double[]){3, 3, 1, 1}, 1, (double[]){0}); /* turned around */
 }
 
+/* Channels of several groups, bins of as many samples as a table of them has, and of more. In a
+ * plane that rises evenly a bin's average is the value at its centre. */
+static void test_any_number_of_channels_and_samples_gives_the_average(void **state) {
+    enum { CHANNELS = 70, SIDE = 8, BINS = 4 };
+    static const char *const attributes[] = {"{output_height=2, output_width=2, sampling_ratio=3}",
+        "{output_height=2, output_width=2, sampling_ratio=16}",
+        "{output_height=2, output_width=2, sampling_ratio=20}"};
+    static const double region[4] = {1.5, 1.5, 5.5, 5.5}, image[1] = {0};
+    static double x[CHANNELS * SIDE * SIDE], expected[CHANNELS * BINS];
+    (void)state;
+    for (int c = 0; c < CHANNELS; c++) {
+        for (int i = 0; i < SIDE * SIDE; i++) x[c * SIDE * SIDE + i] = c + i;
+        for (int i = 0; i < BINS; i++)
+            expected[c * BINS + i] = c + (2 + 2 * (i / 2)) * SIDE + 2 + 2 * (i % 2);
+    }
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        DeviceCall call = {
+            .operator_name = "RoiAlign", .attributes = attributes[i], .input_count = 3};
+        call.inputs[0] = device_tensor(DTYPE_FLOAT32, x, 4, 1, CHANNELS, SIDE, SIDE);
+        call.inputs[1] = device_tensor(DTYPE_FLOAT32, region, 2, 1, 4);
+        call.inputs[2] = device_tensor(DTYPE_INT64, image, 1, 1);
+        everywhere_check(&call, expected, 1e-6);
+        everywhere_release(&call);
+    }
+}
+
 static void test_max_roi_pool_takes_whole_elements(void **state) {
     static const double regions[15] = {0, 0, 0, 3, 3, 0, 2, 2, 2, 2, 0, -9, -9, -5, -5};
     (void)state;
@@ -70,6 +96,7 @@ int test_cpu_roi(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_of_a_region_are_averaged),
         cmocka_unit_test(test_regions_beyond_the_image_end),
+        cmocka_unit_test(test_any_number_of_channels_and_samples_gives_the_average),
         cmocka_unit_test(test_max_roi_pool_takes_whole_elements),
         cmocka_unit_test(test_an_image_outside_is_an_error),
     };
