@@ -61,7 +61,7 @@
         return scalar_canonical_##s(x / ((T)1 + scalar_abs_##s(x)));                               \
     }                                                                                              \
     SCALAR T scalar_swish_##s(T x, T alpha) {                                                      \
-        return scalar_canonical_##s(x * scalar_sigmoid_loose_##s(alpha * x));                      \
+        return scalar_canonical_##s(scalar_swish_loose_##s(x, alpha));                             \
     }                                                                                              \
     SCALAR T scalar_swiglu_##s(T x, T y, T alpha) {                                                \
         return scalar_canonical_##s(scalar_swish_##s(x, alpha) * y);                               \

@@ -62,6 +62,9 @@ SCALAR float scalar_cosh_f32(float x) {
 
 /* From here on e^-a is no longer a normal number. */
 #define SCALAR_SIGMOID_END_F32 87.33f
+/* Between these e^t matters beside 1 and is finite, apart from the rounding of its exponent. */
+#define SCALAR_SWISH_LEAST_F32 -30.0f
+#define SCALAR_SWISH_MOST_F32 88.8f
 
 /* e^-a of a >= 0 in few steps: 0 beyond the end, whose result would be below the normal range. A
  * NaN gives any NaN. Adding the rounder leaves the exponent of 2^-k, with its bias of 127, in the
@@ -95,6 +98,29 @@ SCALAR float scalar_sigmoid_loose_f32(float x) {
 SCALAR double scalar_sigmoid_loose_f64(double x) {
     double e = scalar_exp_f64(-scalar_abs_f64(x));
     return (x < 0.0 ? e : 1.0) / (1.0 + e);
+}
+
+/* x sigmoid(alpha x) as one quotient, x / (1 + e^t); a NaN gives any NaN. Below the least exponent
+ * 1 + e^t is 1, above the most e^t is infinite. The polynomial is that of scalar_exp_minus_f32,
+ * summed in pairs, since what limits this function is how long one step waits for another. */
+SCALAR float scalar_swish_loose_f32(float x, float alpha) {
+    const float rounder = SCALAR_ROUNDER_F32 + 127.0f;
+    float t = x * -alpha;
+    t = t < SCALAR_SWISH_LEAST_F32 ? SCALAR_SWISH_LEAST_F32 : t;
+    t = t > SCALAR_SWISH_MOST_F32 ? SCALAR_SWISH_MOST_F32 : t;
+    float shifted = t * 1.44269504f + rounder;
+    float k = shifted - rounder;
+    float s = (t - k * SCALAR_LN2_HIGH_F32) - k * SCALAR_LN2_LOW_F32;
+    float z = s * s;
+    float q = z * 1.38592592e-3f + (s * 8.37480556e-3f + 4.16677259e-2f);
+    q = q * z + (s * 1.66664198e-1f + 0.49999994f);
+    q = q * z + (s + 1.0f);
+    float e = q * scalar_make_f32(scalar_bits_f32(shifted) << 23);
+    return x / (e + 1.0f);
+}
+
+SCALAR double scalar_swish_loose_f64(double x, double alpha) {
+    return x * scalar_sigmoid_loose_f64(alpha * x);
 }
 
 SCALAR float scalar_sigmoid_f32(float x) {

@@ -32,6 +32,9 @@ static double ulps_f64(double got, long double want) {
 static double sigmoid_reference(double x) {
     return x < (double)-SCALAR_SIGMOID_END_F32 ? 0 : 1 / (1 + exp(-x));
 }
+/* The exponent of e^88.376 is rounded up, to that of infinity. */
+static double swish_reference(double x) { return x < -88.376 ? x * 0 : x / (1 + exp(-x)); }
+static float swish(float x) { return scalar_swish_f32(x, 1); }
 static double softplus_reference(double x) { return x > 30 ? x : log1p(exp(x)); }
 
 static double softsign_reference(double x) { return x / (1 + fabs(x)); }
@@ -53,6 +56,7 @@ static void test_float32_functions_stay_within_their_stated_error(void **state) 
         {"log1p", scalar_log1p_f32, log1p, 2.0},
         {"tanh", scalar_tanh_f32, tanh, 1.5},
         {"sigmoid", scalar_sigmoid_f32, sigmoid_reference, 2.5},
+        {"swish", swish, swish_reference, 2.5},
         {"erf", scalar_erf_f32, erf, 1.75},
         {"sin", scalar_sin_f32, sin, 0.6},
         {"cos", scalar_cos_f32, cos, 0.6},

@@ -2,8 +2,8 @@
 
 #include <assert.h>
 
-#include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/cpu/loops/cpu_loop_find.h"
+#include "kernels/cpu/matmul/cpu_matmul_activate.h"
 #include "kernels/operator/operator_lower.h"
 
 enum { GROUP_MAX = 1024 }; /* floats: rows that an activation takes at once */
@@ -14,12 +14,25 @@ static void activate(
     epilogue->loop(row, operands, count, &epilogue->parameters);
 }
 
+/* How rows end: in registers, or by the activation's loop over finished rows. */
+typedef enum End { END_PLAIN, END_RELU, END_CLIP, END_SWISH, END_HARD_SWISH, END_LOOP } End;
+
+static End end_of(const CpuEpilogue *epilogue) {
+    const Activation activation = epilogue->activation;
+    if (activation == ACTIVATION_RELU) return END_RELU;
+    if (activation == ACTIVATION_CLIP) return END_CLIP;
+    if (activation == ACTIVATION_SWISH) return END_SWISH;
+    if (activation == ACTIVATION_HARD_SWISH) return END_HARD_SWISH;
+    return epilogue->loop ? END_LOOP : END_PLAIN;
+}
+
 /* The parameters that all elements of a row share. */
 typedef struct Row {
     float alpha, scale;
     const float *biases; /* NULL: `bias` for all elements, if has_bias */
     float bias;          /* scaled */
-    bool has_bias, relu;
+    bool has_bias;
+    float low, high; /* of the activation: its parameters */
 } Row;
 
 CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bias_step) {
@@ -28,25 +41,38 @@ CPU_INLINE Row row_of(const CpuEpilogue *epilogue, const float *bias, int64_t bi
         .scale = (float)epilogue->bias_scale,
         .biases = bias_step ? bias : NULL,
         .has_bias = bias != NULL,
-        .relu = epilogue->activation == ACTIVATION_RELU,
+        .low = epilogue->limits[0],
+        .high = epilogue->limits[1],
     };
     if (bias && !bias_step) row.bias = *bias * row.scale;
     return row;
 }
 
-typedef void Linear(
-    const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step);
+/* Vectors of a row that are computed together. A row's last vector ends with the row, and may
+ * share elements with the one before. */
+enum { BLOCK = 4 };
+
+/* The vectors of the block at the end of a row of so many vectors, which is computed first, since
+ * `to` may be the source. The vector before the last, with which it may share elements, is one of
+ * them. */
+CPU_INLINE int64_t last_block(int64_t vectors, bool shares) {
+    const int64_t last = (vectors - 1) % BLOCK + 1;
+    return shares && last == 1 && vectors > 1 ? BLOCK + 1 : last;
+}
+
+typedef void Rows(
+    const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, End end, float *to, int64_t to_step);
 
 /* Runs groups of rows, with enough elements for a call of the activation's loop. Rows that follow
  * each other are a group where they lie. */
-static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, Linear *linear) {
+static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, Rows *run) {
     float group[GROUP_MAX];
     const int64_t fitting = GROUP_MAX / rows->count, most = fitting > 1 ? fitting : 1;
     CpuEpilogueRows part = *rows;
     for (int64_t left = rows->rows; left > 0; left -= part.rows) {
         part.rows = left < most ? left : most;
         float *to = part.rows > 1 && part.to_step != part.count ? group : part.to;
-        linear(epilogue, &part, to, part.count);
+        run(epilogue, &part, END_PLAIN, to, part.count);
         activate(epilogue, to, part.rows * part.count, epilogue->limits, epilogue->limits + 1);
         for (int64_t i = 0; i < part.rows && to == group; i++)
             memcpy(part.to + i * part.to_step, group + i * part.count,
@@ -57,75 +83,116 @@ static void run_groups(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows,
     }
 }
 
-/* Processes rows by vectors of the level, since gcc moves wider ones through memory. A row's last
- * vector ends with the row and is computed first, since `to` may be the source. Rows shorter than a
- * vector go to the next narrower one. */
-#define DEFINE_EPILOGUE(name, TARGET, LANES, narrower)                                             \
+static void relu(float *row, int64_t count) {
+    for (int64_t i = 0; i < count; i++) row[i] = row[i] < 0 ? 0 : row[i];
+}
+
+/* Processes rows by vectors of the level, since gcc moves wider ones through memory. Rows shorter
+ * than a vector go to the next narrower one. `end` is a constant in all functions that are inlined;
+ * F: the name of the vector's functions. */
+#define DEFINE_EPILOGUE(name, TARGET, LANES, F, narrower)                                          \
     typedef float name##Vector __attribute__((vector_size(4 * (LANES))));                          \
     typedef int32_t name##Mask __attribute__((vector_size(4 * (LANES))));                          \
     typedef float name##Unaligned                                                                  \
         __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
+    CPU_DEFINE_ACTIVATE(F, TARGET, name##Vector, name##Mask);                                      \
     TARGET CPU_INLINE name##Vector name##_at(                                                      \
-        const Row *row, bool relu, const float *sums, const float *residual, int64_t i) {          \
-        const name##Vector zero = {0};                                                             \
+        const Row *row, const float *sums, const float *residual, int64_t i) {                     \
         name##Vector x = *(const name##Unaligned *)(sums + i) * row->alpha;                        \
         if (row->biases)                                                                           \
             x += *(const name##Unaligned *)(row->biases + i) * row->scale;                         \
         else if (row->has_bias)                                                                    \
             x += row->bias;                                                                        \
         if (residual) x += *(const name##Unaligned *)(residual + i);                               \
-        if (!relu) return x;                                                                       \
-        return (name##Vector)(~(name##Mask)(x < zero) & (name##Mask)x);                            \
+        return x;                                                                                  \
     }                                                                                              \
-    TARGET CPU_INLINE void name##_row(const Row *row, bool relu, const float *sums, int64_t count, \
-        const float *residual, float *to) {                                                        \
-        const name##Vector last = name##_at(row, relu, sums, residual, count - (LANES));           \
-        for (int64_t i = 0; i + (LANES) < count; i += (LANES))                                     \
-            *(name##Unaligned *)(to + i) = name##_at(row, relu, sums, residual, i);                \
-        *(name##Unaligned *)(to + count - (LANES)) = last;                                         \
+    /* vectors from `first` on, the last one at `last` */                                          \
+    TARGET CPU_INLINE void name##_block(const Row *row, const End end, const int count,            \
+        const float *sums, const float *residual, int64_t first, int64_t last, float *to) {        \
+        name##Vector x[CPU_ACTIVATE_MOST];                                                         \
+        CPU_EACH_VECTOR x[i] =                                                                     \
+            name##_at(row, sums, residual, i < count - 1 ? first + i * (LANES) : last);            \
+        if (end == END_RELU)                                                                       \
+            CPU_EACH_VECTOR x[i] =                                                                 \
+                (name##Vector)(~(name##Mask)(x[i] < (name##Vector){0}) & (name##Mask)x[i]);        \
+        if (end == END_CLIP) F##_clip(x, count, row->low, row->high);                              \
+        if (end == END_SWISH) F##_swish(x, count, row->low);                                       \
+        if (end == END_HARD_SWISH) F##_hard_swish(x, count);                                       \
+        CPU_EACH_VECTOR *(name##Unaligned *)(to + (i < count - 1 ? first + i * (LANES) : last)) =  \
+            x[i];                                                                                  \
     }                                                                                              \
-    TARGET static void name(const CpuEpilogue *epilogue, const float *sums, int64_t count,         \
-        const float *bias, int64_t bias_step, const float *residual, float *to) {                  \
-        if (count < (LANES)) {                                                                     \
-            narrower(epilogue, sums, count, bias, bias_step, residual, to);                        \
-            return;                                                                                \
-        }                                                                                          \
-        const Row row = row_of(epilogue, bias, bias_step);                                         \
-        name##_row(&row, row.relu, sums, count, residual, to);                                     \
-        if (epilogue->loop) activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1); \
+    TARGET CPU_INLINE void name##_row(const Row *row, const End end, const float *sums,            \
+        int64_t count, const float *residual, float *to) {                                         \
+        const int64_t vectors = (count + (LANES)-1) / (LANES), last = count - (LANES);             \
+        const int64_t final = last_block(vectors, count % (LANES) != 0);                           \
+        const int64_t first = (vectors - final) * (LANES);                                         \
+        if (final == 1)                                                                            \
+            name##_block(row, end, 1, sums, residual, first, last, to);                            \
+        else if (final == 2)                                                                       \
+            name##_block(row, end, 2, sums, residual, first, last, to);                            \
+        else if (final == 3)                                                                       \
+            name##_block(row, end, 3, sums, residual, first, last, to);                            \
+        else if (final == 4)                                                                       \
+            name##_block(row, end, 4, sums, residual, first, last, to);                            \
+        else                                                                                       \
+            name##_block(row, end, 5, sums, residual, first, last, to);                            \
+        for (int64_t i = 0; i < first; i += BLOCK * (LANES))                                       \
+            name##_block(row, end, BLOCK, sums, residual, i, i + (BLOCK - 1) * (LANES), to);       \
     }                                                                                              \
-    /* inlined for each combination of residual and relu */                                        \
-    TARGET CPU_INLINE void name##_each(const Row *row, bool relu, const CpuEpilogueRows *rows,     \
+    /* inlined for each end, and with and without a residual where that takes long */              \
+    TARGET CPU_INLINE void name##_each(const Row *row, const End end, const CpuEpilogueRows *rows, \
         const float *residual, float *to, int64_t to_step) {                                       \
         const float *sums = rows->sums;                                                            \
         const int64_t count = rows->count, sums_step = rows->sums_step, step = rows->to_step;      \
         for (int64_t i = rows->rows; i > 0; i--) {                                                 \
-            name##_row(row, relu, sums, count, residual, to);                                      \
+            name##_row(row, end, sums, count, residual, to);                                       \
             sums += sums_step;                                                                     \
             to += to_step;                                                                         \
             if (residual) residual += step;                                                        \
         }                                                                                          \
     }                                                                                              \
-    /* without the activation, unless it is relu */                                                \
-    TARGET static void name##_linear(                                                              \
-        const CpuEpilogue *epilogue, const CpuEpilogueRows *rows, float *to, int64_t to_step) {    \
+    TARGET static void name##_run(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows,        \
+        End end, float *to, int64_t to_step) {                                                     \
         const Row row = row_of(epilogue, rows->bias, 1);                                           \
-        if (row.relu && rows->residual)                                                            \
-            name##_each(&row, true, rows, rows->residual, to, to_step);                            \
-        else if (row.relu)                                                                         \
-            name##_each(&row, true, rows, NULL, to, to_step);                                      \
+        if (end == END_RELU && rows->residual)                                                     \
+            name##_each(&row, END_RELU, rows, rows->residual, to, to_step);                        \
+        else if (end == END_RELU)                                                                  \
+            name##_each(&row, END_RELU, rows, NULL, to, to_step);                                  \
+        else if (end == END_CLIP)                                                                  \
+            name##_each(&row, END_CLIP, rows, rows->residual, to, to_step);                        \
+        else if (end == END_SWISH)                                                                 \
+            name##_each(&row, END_SWISH, rows, rows->residual, to, to_step);                       \
+        else if (end == END_HARD_SWISH)                                                            \
+            name##_each(&row, END_HARD_SWISH, rows, rows->residual, to, to_step);                  \
         else if (rows->residual)                                                                   \
-            name##_each(&row, false, rows, rows->residual, to, to_step);                           \
+            name##_each(&row, END_PLAIN, rows, rows->residual, to, to_step);                       \
         else                                                                                       \
-            name##_each(&row, false, rows, NULL, to, to_step);                                     \
+            name##_each(&row, END_PLAIN, rows, NULL, to, to_step);                                 \
     }                                                                                              \
     TARGET static void name##_rows(const CpuEpilogue *epilogue, const CpuEpilogueRows *rows) {     \
+        const End end = end_of(epilogue);                                                          \
         if (rows->count < (LANES))                                                                 \
             narrower##_rows(epilogue, rows);                                                       \
-        else if (epilogue->loop)                                                                   \
-            run_groups(epilogue, rows, name##_linear);                                             \
+        else if (end == END_LOOP)                                                                  \
+            run_groups(epilogue, rows, name##_run);                                                \
         else                                                                                       \
-            name##_linear(epilogue, rows, rows->to, rows->to_step);                                \
+            name##_run(epilogue, rows, end, rows->to, rows->to_step);                              \
+    }                                                                                              \
+    TARGET static void name(const CpuEpilogue *epilogue, const float *sums, int64_t count,         \
+        const float *bias, int64_t bias_step, const float *residual, float *to) {                  \
+        if (count < (LANES)) {                                                                     \
+            narrower(epilogue, sums, count, bias, bias_step, residual, to);                        \
+        } else if (!bias || bias_step) {                                                           \
+            const CpuEpilogueRows rows = {1, count, sums, count, bias, residual, to, count};       \
+            name##_rows(epilogue, &rows);                                                          \
+        } else {                                                                                   \
+            const Row row = row_of(epilogue, bias, 0);                                             \
+            name##_row(&row, END_PLAIN, sums, count, residual, to);                                \
+            if (epilogue->activation == ACTIVATION_RELU)                                           \
+                relu(to, count);                                                                   \
+            else if (epilogue->loop)                                                               \
+                activate(epilogue, to, count, epilogue->limits, epilogue->limits + 1);             \
+        }                                                                                          \
     }                                                                                              \
     struct epilogue_needs_semicolon
 
@@ -147,10 +214,10 @@ static void epilogue_1_rows(const CpuEpilogue *epilogue, const CpuEpilogueRows *
             rows->to + i * rows->to_step);
 }
 
-DEFINE_EPILOGUE(epilogue_4, , 4, epilogue_1);
+DEFINE_EPILOGUE(epilogue_4, , 4, cpu_f32x4, epilogue_1);
 #if defined(__x86_64__)
-DEFINE_EPILOGUE(epilogue_8, CPU_TARGET_AVX2, 8, epilogue_4);
-DEFINE_EPILOGUE(epilogue_16, CPU_TARGET_AVX512, 16, epilogue_8);
+DEFINE_EPILOGUE(epilogue_8, CPU_TARGET_AVX2, 8, cpu_f32x8, epilogue_4);
+DEFINE_EPILOGUE(epilogue_16, CPU_TARGET_AVX512, 16, cpu_f32x16, epilogue_8);
 #endif
 
 CPU_INLINE void epilogue_row_f64_body(const CpuEpilogue *epilogue, const double *sums,

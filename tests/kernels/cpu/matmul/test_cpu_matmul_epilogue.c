@@ -1,8 +1,10 @@
 #include "kernels/cpu/matmul/cpu_matmul_epilogue.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "tests/kernels/fixtures/kernel_call.h"
 
 static const CpuLevel levels[] = {CPU_LEVEL_PORTABLE, CPU_LEVEL_AVX2, CPU_LEVEL_AVX512};
@@ -57,6 +59,50 @@ static void test_epilogue_of_several_rows_is_that_of_each(void **state) {
     free(residual);
 }
 
+/* Of every length, with values that no activation takes as usual, at every level; written over the
+ * sums and over the residual. */
+static void test_activations_of_rows_are_those_of_their_loops(void **state) {
+    (void)state;
+    static const struct {
+        Activation activation;
+        CpuLoopId loop;
+    } ends[] = {{ACTIVATION_CLIP, CPU_LOOP_CLIP}, {ACTIVATION_SWISH, CPU_LOOP_SWISH},
+        {ACTIVATION_HARD_SWISH, CPU_LOOP_HARD_SWISH}, {ACTIVATION_SIGMOID, CPU_LOOP_SIGMOID}};
+    static const float special[] = {
+        NAN, -NAN, INFINITY, -INFINITY, 0, -0.0f, 88.5f, -88.5f, -87.4f, -89, 1e-40f, 1e30f};
+    enum { ROWS = 2, MOST = 149, COUNT = ROWS * MOST, SPECIAL = sizeof special / sizeof *special };
+    float *sums = kernel_random_floats(1, COUNT), expected[COUNT], found[COUNT], zeros[COUNT] = {0};
+    for (int i = 0; i < COUNT; i++) sums[i] = i % 5 == 2 ? special[i / 5 % SPECIAL] : 9 * sums[i];
+    for (int level = 0; level <= (int)((CpuDevice *)kernel_cpu_device())->level; level++)
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+            for (int64_t count = 1; count <= MOST; count++) {
+                CpuEpilogue epilogue = {.alpha = 1,
+                    .bias_scale = 1,
+                    .activation = ends[i].activation,
+                    .loop = cpu_loop_find((CpuLevel)level, ends[i].loop, DTYPE_FLOAT32),
+                    .parameters = {0.75, 4},
+                    .limits = {0.75f, 4}};
+                const CpuOperand operands[] = {
+                    {sums, 1}, {epilogue.limits, 0}, {epilogue.limits + 1, 0}};
+                cpu_loop_find(CPU_LEVEL_PORTABLE, ends[i].loop, DTYPE_FLOAT32)(
+                    expected, operands, COUNT, &epilogue.parameters);
+                memcpy(found, sums, sizeof found);
+                CpuEpilogueRows rows = {ROWS, count, found, MOST, NULL, NULL, found, MOST};
+                cpu_epilogue_rows_for((CpuLevel)level)(&epilogue, &rows);
+                for (int64_t row = 0; row < ROWS; row++)
+                    assert_memory_equal(
+                        found + row * MOST, expected + row * MOST, (size_t)count * sizeof *found);
+                memcpy(found, sums, sizeof found);
+                rows.sums = zeros;
+                rows.residual = found;
+                cpu_epilogue_rows_for((CpuLevel)level)(&epilogue, &rows);
+                for (int64_t row = 0; row < COUNT; row++)
+                    if (sums[row] != 0 && row % MOST < count)
+                        assert_memory_equal(found + row, expected + row, sizeof *found);
+            }
+    free(sums);
+}
+
 static void test_epilogue_of_doubles_repeats_one_bias(void **state) {
     (void)state;
     const double sums[3] = {1, -2, 3}, bias = 0.5;
@@ -106,6 +152,7 @@ int test_cpu_matmul_epilogue(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epilogue_gives_the_same_bits_at_every_level),
         cmocka_unit_test(test_epilogue_of_several_rows_is_that_of_each),
+        cmocka_unit_test(test_activations_of_rows_are_those_of_their_loops),
         cmocka_unit_test(test_epilogue_of_doubles_repeats_one_bias),
         cmocka_unit_test(test_epilogue_activations_are_those_of_the_plain_operators),
     };
