@@ -130,9 +130,10 @@ typedef struct Block {
     int64_t step;                         /* from window to window in a row; if even, in all */
     const float *w;                       /* the part of the panel */
     CpuPanelSteps steps;                  /* of the panel */
+    int64_t sums_step;                    /* floats from one output's sums to the next's */
 } Block;
 
-/* The group's channels of pixels side by side. */
+/* The group's channels of pixels side by side. Few are copied in less time than a call takes. */
 static void copy_pixels(
     const CpuConvLast *conv, const float *from, int64_t count, float *restrict to) {
     const int64_t channels = conv->channels, step = conv->groups * channels;
@@ -140,8 +141,21 @@ static void copy_pixels(
         memcpy(to, from, (size_t)(count * channels) * sizeof(float));
         return;
     }
-    for (int64_t i = 0; i < count; i++)
-        memcpy(to + i * channels, from + i * step, (size_t)channels * sizeof(float));
+    switch (channels) {
+#define COPY_FEW(CHANNELS)                                                                         \
+    case CHANNELS:                                                                                 \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            memcpy(to + i * (CHANNELS), from + i * step, (CHANNELS) * sizeof(float));              \
+        break
+        COPY_FEW(4);
+        COPY_FEW(8);
+        COPY_FEW(16);
+        COPY_FEW(24);
+        COPY_FEW(32);
+    default:
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * channels, from + i * step, (size_t)channels * sizeof(float));
+    }
 }
 
 /* A row of the band, zeros where there is no image. */
@@ -244,7 +258,7 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
         .a_rows = conv->code.takes_rows && !block->is_even ? block->windows : NULL,
         .b_row = block->steps.row,
         .b_strip = block->steps.strip,
-        .out_row = CPU_MATMUL_PANEL,
+        .out_row = block->sums_step,
     };
     for (int64_t k = 0; k < piece->depth; k += step) {
         if (kernel_stop_ends()) return;
@@ -258,7 +272,7 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
             CpuTileFinish row;
             if (finish) row = finish_of(run, block, i);
             tile.a = block->band + block->windows[i * tile.rows] + piece->offset + k;
-            tile.out = sums + i * tile.rows * CPU_MATMUL_PANEL;
+            tile.out = sums + i * tile.rows * block->sums_step;
             tile.finish = finish ? &row : NULL;
             conv->code.micro(&tile);
         }
@@ -335,7 +349,7 @@ static void add_channels(const Run *run, const Block *block, const Position *at,
     for (int64_t i = 0; i < calls; i++) {
         const int64_t row = at->rows.begin + i, column = at->columns.begin;
         tile.a = block->band + offset_of(window, block, at, row, column) + channel;
-        tile.out = sums + (row * block->columns + column) * CPU_MATMUL_PANEL;
+        tile.out = sums + (row * block->columns + column) * block->sums_step;
         run->conv->code.micro(&tile);
         tile.b_next = NULL; /* fetched by the first product */
     }
@@ -355,10 +369,10 @@ static void sum_positions(const Run *run, const Block *block, float *sums) {
         .b = block->w,
         .b_row = block->steps.row,
         .b_strip = block->steps.strip,
-        .out_row = CPU_MATMUL_PANEL,
+        .out_row = block->sums_step,
         .accumulate = true,
     };
-    memset(sums, 0, (size_t)(block->rows * block->columns * CPU_MATMUL_PANEL) * sizeof(float));
+    memset(sums, 0, (size_t)(block->rows * block->columns * block->sums_step) * sizeof(float));
     for (int64_t i = 0; i < window->kernel[HEIGHT] * window->kernel[WIDTH]; i++) {
         Position at = {.row = i / window->kernel[WIDTH], .column = i % window->kernel[WIDTH]};
         at.rows = range_inside(window, HEIGHT, block->row, block->rows, at.row);
@@ -381,8 +395,8 @@ static void finish_block(const Run *run, const Block *block, const float *sums) 
         const CpuEpilogueRows rows = {
             .rows = block->columns,
             .count = block->filters,
-            .sums = sums + row * block->columns * CPU_MATMUL_PANEL,
-            .sums_step = CPU_MATMUL_PANEL,
+            .sums = sums + row * block->columns * block->sums_step,
+            .sums_step = block->sums_step,
             .bias = finish.bias,
             .residual = finish.residual,
             .to = finish.to,
@@ -402,6 +416,7 @@ static void find_filters(const Run *run, int64_t chunk, Block *block) {
     const int64_t filters = conv->filters - block->filter;
     const int64_t column = block->filter % CPU_MATMUL_PANEL, first = block->filter - column;
     block->filters = filters < conv->filters_per_unit ? filters : conv->filters_per_unit;
+    block->sums_step = cpu_matmul_panel_width(block->filters);
     block->steps =
         cpu_matmul_panel_steps(&conv->code, depth, cpu_matmul_panel_width(conv->filters - first));
     block->w = run->buffers.w + block->group * cpu_matmul_packed_count(depth, conv->filters) +

@@ -73,10 +73,61 @@ DEFINE_BLOCK(12, 2);
 DEFINE_BLOCK(4, 2);
 DEFINE_BLOCK(2, 2);
 DEFINE_BLOCK(1, 2);
-DEFINE_BLOCK(16, 1);
-DEFINE_BLOCK(4, 1);
-DEFINE_BLOCK(2, 1);
-DEFINE_BLOCK(1, 1);
+/* One vector of columns: up to 16 rows. Every factor comes from memory, so that nothing else
+ * should: four rows share a pointer, since a register for each row's place would be a load for
+ * some. The compiler would undo that if it knew. */
+#define DEFINE_NARROW(ROWS)                                                                        \
+    CPU_INLINE void block_##ROWS##x1(                                                              \
+        const CpuMatmulTile *tile, int64_t row, __mmask16 mask, uintptr_t next) {                  \
+        enum { POINTERS = ((ROWS) + 3) / 4 };                                                      \
+        __m512 sums[ROWS][1];                                                                      \
+        const float *b = tile->b, *from[POINTERS];                                                 \
+        float *out = tile->out + row * tile->out_row;                                              \
+        const int64_t a_row = tile->a_row, a_column = tile->a_column, b_row = tile->b_row;         \
+        int64_t three_rows = 3 * a_row;                                                            \
+        __asm__("" : "+r"(three_rows));                                                            \
+        CPU_UNROLL for (int i = 0; i < POINTERS; i++) {                                            \
+            from[i] = tile->a + (row + 4 * i) * a_row;                                             \
+            __asm__("" : "+r"(from[i]));                                                           \
+        }                                                                                          \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][0] =                                   \
+            tile->accumulate ? _mm512_maskz_loadu_ps(mask, out + r * tile->out_row)                \
+                             : _mm512_setzero_ps();                                                \
+        for (int64_t k = tile->depth; k > 0; k--) {                                                \
+            const __m512 column = _mm512_maskz_loadu_ps(mask, b);                                  \
+            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
+                const int64_t at = r % 4 == 3 ? three_rows : r % 4 * a_row;                        \
+                sums[r][0] = _mm512_fmadd_ps(_mm512_set1_ps(from[r / 4][at]), column, sums[r][0]); \
+            }                                                                                      \
+            if (next) {                                                                            \
+                _mm_prefetch((const char *)next, _MM_HINT_T1);                                     \
+                next += (uint64_t)b_row * sizeof(float);                                           \
+            }                                                                                      \
+            CPU_UNROLL for (int i = 0; i < POINTERS; i++) from[i] += a_column;                     \
+            b += b_row;                                                                            \
+        }                                                                                          \
+        CPU_LEAVE_SUMS(ROWS, 1, 16, 0);                                                            \
+    }                                                                                              \
+    struct narrow_needs_semicolon
+
+#define EACH_NARROW(DO)                                                                            \
+    DO(1);                                                                                         \
+    DO(2);                                                                                         \
+    DO(3);                                                                                         \
+    DO(4);                                                                                         \
+    DO(5);                                                                                         \
+    DO(6);                                                                                         \
+    DO(7);                                                                                         \
+    DO(8);                                                                                         \
+    DO(9);                                                                                         \
+    DO(10);                                                                                        \
+    DO(11);                                                                                        \
+    DO(12);                                                                                        \
+    DO(13);                                                                                        \
+    DO(14);                                                                                        \
+    DO(15);                                                                                        \
+    DO(16)
+EACH_NARROW(DEFINE_NARROW);
 
 /* The operands of the next tile are prefetched, even from memory. The first block fetches all of
  * them; if the operand is contiguous, the first two blocks fetch half each. */
@@ -111,7 +162,28 @@ DEFINE_BLOCK(1, 1);
 DEFINE_ROWS(6, 4);
 DEFINE_ROWS(8, 3);
 DEFINE_ROWS(12, 2);
-DEFINE_ROWS(16, 1);
+
+/* One vector of columns has a sum for each row, and a sum waits four cycles for its last product:
+ * rows are cut into as few blocks as possible, all of about the same size (14 rows as one block
+ * take 7 cycles for each step of the depth, as 4 + 4 + 4 + 2 they take 16). */
+enum { NARROW_MOST = 16 };
+static void rows_x1(const CpuMatmulTile *tile, __mmask16 mask) {
+    int64_t row = 0;
+    for (int64_t blocks = (tile->rows + NARROW_MOST - 1) / NARROW_MOST; blocks > 0; blocks--) {
+        const int64_t rows = (tile->rows - row + blocks - 1) / blocks;
+        const uintptr_t next = row == 0 ? (uintptr_t)tile->b_next : 0;
+        switch (rows) {
+#define RUN_NARROW(ROWS)                                                                           \
+    case ROWS:                                                                                     \
+        block_##ROWS##x1(tile, row, mask, (ROWS) < FETCHING_ROWS ? 0 : next);                      \
+        break
+            EACH_NARROW(RUN_NARROW);
+        default:
+            break;
+        }
+        row += rows;
+    }
+}
 
 void cpu_matmul_micro_avx512(const CpuMatmulTile *tile) {
     assert(tile->b_strip == CPU_MATMUL_STRIP && !tile->a_rows);
