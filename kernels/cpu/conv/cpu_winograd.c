@@ -41,19 +41,70 @@ int64_t cpu_winograd_packed_count(const Shape *weights) {
     return POSITIONS * cpu_matmul_packed_count(weights->dims[1], weights->dims[0]);
 }
 
-static void transform_weights(const float *g, double *out) {
-    static const double rows[TILE][3] = {{1.0 / 4, 0, 0}, {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-        {-1.0 / 6, 1.0 / 6, -1.0 / 6}, {1.0 / 24, 1.0 / 12, 1.0 / 6},
-        {1.0 / 24, -1.0 / 12, 1.0 / 6}, {0, 0, 1}};
-    double half[TILE][3];
-    for (int i = 0; i < TILE; i++)
-        for (int j = 0; j < 3; j++)
-            half[i][j] = rows[i][0] * (double)g[j] + rows[i][1] * (double)g[3 + j] +
-                         rows[i][2] * (double)g[6 + j];
-    for (int i = 0; i < TILE; i++)
-        for (int j = 0; j < TILE; j++)
-            out[i * TILE + j] =
-                half[i][0] * rows[j][0] + half[i][1] * rows[j][1] + half[i][2] * rows[j][2];
+/* Transforms the kernels of LANES filters at one channel: filter f's nine weights begin at
+ * weights + f * filter_step; its result of position p goes to to[p * position_step + f]. Each
+ * operation is the same for every width of a vector, and so are the results. */
+#define DEFINE_PACK(level, TARGET, LANES)                                                          \
+    typedef double Doubles_##level __attribute__((vector_size(8 * (LANES))));                      \
+    typedef float Floats_##level __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias)); \
+    TARGET CPU_INLINE void pack_line_##level(                                                      \
+        const Doubles_##level *g, int step, Doubles_##level *to, int to_step) {                    \
+        const Doubles_##level a = g[0], b = g[step], c = g[2 * step];                              \
+        to[0] = 1.0 / 4 * a + 0.0 * b + 0.0 * c;                                                   \
+        to[to_step] = -1.0 / 6 * a + -1.0 / 6 * b + -1.0 / 6 * c;                                  \
+        to[2 * to_step] = -1.0 / 6 * a + 1.0 / 6 * b + -1.0 / 6 * c;                               \
+        to[3 * to_step] = 1.0 / 24 * a + 1.0 / 12 * b + 1.0 / 6 * c;                               \
+        to[4 * to_step] = 1.0 / 24 * a + -1.0 / 12 * b + 1.0 / 6 * c;                              \
+        to[5 * to_step] = 0.0 * a + 0.0 * b + 1.0 * c;                                             \
+    }                                                                                              \
+    TARGET static void pack_##level(                                                               \
+        const float *weights, int64_t filter_step, int64_t position_step, float *to) {             \
+        Doubles_##level kernel[9], half[TILE * 3], line[TILE];                                     \
+        for (int k = 0; k < 9; k++)                                                                \
+            for (int f = 0; f < (LANES); f++) kernel[k][f] = (double)weights[f * filter_step + k]; \
+        CPU_UNROLL for (int j = 0; j < 3; j++) pack_line_##level(kernel + j, 3, half + j, 3);      \
+        CPU_UNROLL for (int i = 0; i < TILE; i++) {                                                \
+            pack_line_##level(half + i * 3, 1, line, 1);                                           \
+            CPU_UNROLL for (int j = 0; j < TILE; j++) *                                            \
+                (Floats_##level *)(to + (i * TILE + j) * position_step) =                          \
+                __builtin_convertvector(line[j], Floats_##level);                                  \
+        }                                                                                          \
+    }                                                                                              \
+    struct pack_needs_semicolon
+
+typedef void PackKernels(
+    const float *weights, int64_t filter_step, int64_t position_step, float *to);
+typedef struct Pack {
+    PackKernels *run;
+    int64_t lanes;
+} Pack;
+
+DEFINE_PACK(one, , 1);
+DEFINE_PACK(portable, , 2);
+#if defined(__x86_64__)
+DEFINE_PACK(avx2, CPU_TARGET_AVX2, 4);
+DEFINE_PACK(avx512, CPU_TARGET_AVX512, 8);
+#endif
+
+static Pack choose_pack(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX2) return (Pack){pack_avx2, 4};
+    if (level == CPU_LEVEL_AVX512) return (Pack){pack_avx512, 8};
+#endif
+    (void)level;
+    return (Pack){pack_portable, 2};
+}
+
+/* The kernels of a panel's filters at one channel. */
+static void pack_channel(const Pack *pack, const float *weights, int64_t filter_step,
+    int64_t filters, CpuPanelSteps steps, int64_t position_step, float *to) {
+    const Pack one = {pack_one, 1};
+    for (int64_t f = 0; f < filters;) {
+        const Pack *fit = filters - f >= pack->lanes ? pack : &one;
+        fit->run(weights + f * filter_step, filter_step, position_step,
+            to + cpu_matmul_panel_offset(steps, f));
+        f += fit->lanes;
+    }
 }
 
 /* In order: panels of filters; in each panel the positions; for each position a panel of a matrix
@@ -61,6 +112,7 @@ static void transform_weights(const float *g, double *out) {
 void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed) {
     const CpuMatmulCode code = cpu_matmul_code_for(level);
     const int64_t filters = shape->dims[0], channels = shape->dims[1];
+    const Pack pack = choose_pack(level);
     KernelStopMeter meter = {0};
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
@@ -68,16 +120,13 @@ void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape,
         const int64_t width = cpu_matmul_panel_width(left);
         const CpuPanelSteps steps = cpu_matmul_panel_steps(&code, channels, width);
         float *panel = packed + first * channels * POSITIONS;
-        memset(panel, 0, (size_t)(width * channels * POSITIONS) * sizeof(float));
-        for (int64_t c = 0; c < channels; c++)
-            for (int64_t f = 0; f < count; f++) {
-                double transformed[POSITIONS];
-                if (kernel_stop_ends_after(&meter, 256)) return;
-                transform_weights(weights + ((first + f) * channels + c) * 9, transformed);
-                const int64_t at = c * steps.row + cpu_matmul_panel_offset(steps, f);
-                for (int p = 0; p < POSITIONS; p++)
-                    panel[p * channels * width + at] = (float)transformed[p];
-            }
+        if (count < width) /* the columns behind the last filter are zero */
+            memset(panel, 0, (size_t)(width * channels * POSITIONS) * sizeof(float));
+        for (int64_t c = 0; c < channels; c++) {
+            if (kernel_stop_ends_after(&meter, 32 * (uint64_t)count)) return;
+            pack_channel(&pack, weights + (first * channels + c) * 9, channels * 9, count, steps,
+                channels * width, panel + c * steps.row);
+        }
     }
 }
 
