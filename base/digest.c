@@ -44,7 +44,7 @@ uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed) {
 static Error *hash_small(const void *data, size_t size, Digest *out) {
     Digest both[2];
     if (size == 0) data = ""; /* NULL has no address to add to */
-    TRY(digest_sha256_pair((const void *const[]){data, data}, size, both));
+    TRY(digest_sha256_pair((const void *const[]){data, data}, (const size_t[]){size, 0}, both));
     *out = both[0];
     return NULL;
 }

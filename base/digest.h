@@ -18,9 +18,10 @@ uint64_t digest_xxh3(const void *data, size_t size);
 uint64_t digest_xxh3_seeded(const void *data, size_t size, uint64_t seed);
 
 MUST_CHECK Error *digest_sha256(const void *data, size_t size, Digest *out);
-/* Hashes two contents of one size, interleaved: 1.4 times as fast as one after the other on
+/* Hashes two contents, interleaved as far as both go: 1.4 times as fast as one after the other on
  * processors with SHA instructions. */
-MUST_CHECK Error *digest_sha256_pair(const void *const data[2], size_t size, Digest out[2]);
+MUST_CHECK Error *digest_sha256_pair(
+    const void *const data[2], const size_t sizes[2], Digest out[2]);
 /* Returns whether the processor has SHA instructions and hashing does not go through libcrypto. */
 bool digest_has_instructions(void);
 bool digest_equal(const Digest *a, const Digest *b);

@@ -46,7 +46,6 @@ static void lane_print(const Lane *lane, Digest *out) {
         out->bytes[i] = (uint8_t)(ordered[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* Takes in as many blocks of each message. */
 /* A block of one message: the state, and the next sixteen words of the schedule. */
 typedef struct Rounds {
     Lane lane;
@@ -114,6 +113,22 @@ SHA_TARGET static void compress(Lane lanes[LANES], const uint8_t *const data[LAN
     lanes[1] = second;
 }
 
+/* Takes in blocks of one message. */
+SHA_TARGET static Lane compress_one(Lane lane, const uint8_t *data, size_t count) {
+    for (size_t at = 0; at < count * BLOCK_SIZE; at += BLOCK_SIZE) {
+        Rounds rounds = rounds_begin(lane, data + at);
+        for (int i = 0; i < ROUNDS; i += 4 * WORDS) {
+            const bool more = i + 4 * WORDS < ROUNDS;
+            four_rounds(&rounds, round_constants + i, 0, more);
+            four_rounds(&rounds, round_constants + i + 4, 1, more);
+            four_rounds(&rounds, round_constants + i + 8, 2, more);
+            four_rounds(&rounds, round_constants + i + 12, 3, more);
+        }
+        lane = lane_add(lane, rounds.lane);
+    }
+    return lane;
+}
+
 /* FIPS 180-4, section 5.1.1. Returns how many blocks the end of the message and its padding fill.
  */
 static size_t pad(const uint8_t *rest, size_t size, uint64_t whole_size, uint8_t *out) {
@@ -126,27 +141,32 @@ static size_t pad(const uint8_t *rest, size_t size, uint64_t whole_size, uint8_t
     return blocks;
 }
 
-SHA_TARGET static void hash_pair(const uint8_t *const data[LANES], size_t size, Digest out[LANES]) {
+SHA_TARGET static void hash_pair(
+    const uint8_t *const data[LANES], const size_t sizes[LANES], Digest out[LANES]) {
     Lane lanes[LANES] = {lane_begin(), lane_begin()};
-    uint8_t ends[LANES][2 * BLOCK_SIZE];
-    size_t whole = size / BLOCK_SIZE, blocks = 0;
-    compress(lanes, data, whole);
-    for (int i = 0; i < LANES; i++)
-        blocks = pad(data[i] + whole * BLOCK_SIZE, size % BLOCK_SIZE, size, ends[i]);
-    compress(lanes, (const uint8_t *const[]){ends[0], ends[1]}, blocks);
-    for (int i = 0; i < LANES; i++) lane_print(&lanes[i], &out[i]);
+    const size_t both = (sizes[0] < sizes[1] ? sizes[0] : sizes[1]) / BLOCK_SIZE;
+    compress(lanes, data, both);
+    for (int i = 0; i < LANES; i++) {
+        uint8_t end[2 * BLOCK_SIZE];
+        const size_t whole = sizes[i] / BLOCK_SIZE;
+        lanes[i] = compress_one(lanes[i], data[i] + both * BLOCK_SIZE, whole - both);
+        const size_t blocks =
+            pad(data[i] + whole * BLOCK_SIZE, sizes[i] % BLOCK_SIZE, sizes[i], end);
+        lanes[i] = compress_one(lanes[i], end, blocks);
+        lane_print(&lanes[i], &out[i]);
+    }
 }
 #endif
 
 bool digest_has_instructions(void) { return PROCESSOR_HAS(SHA) && PROCESSOR_HAS(SSE4_1); }
 
-Error *digest_sha256_pair(const void *const data[2], size_t size, Digest out[2]) {
+Error *digest_sha256_pair(const void *const data[2], const size_t sizes[2], Digest out[2]) {
 #ifdef __x86_64__
     if (digest_has_instructions()) {
-        hash_pair((const uint8_t *const[]){data[0], data[1]}, size, out);
+        hash_pair((const uint8_t *const[]){data[0], data[1]}, sizes, out);
         return NULL;
     }
 #endif
-    TRY(digest_sha256(data[0], size, &out[0]));
-    return digest_sha256(data[1], size, &out[1]);
+    TRY(digest_sha256(data[0], sizes[0], &out[0]));
+    return digest_sha256(data[1], sizes[1], &out[1]);
 }

@@ -70,6 +70,17 @@ typedef struct KnownChunks {
 MUST_CHECK Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size,
     uint32_t chunk_size, ChunkFilter filter, KnownChunks known, ChunkSink sink, ChunkRef *out_refs);
 
+/* Data that is cut into chunks. */
+typedef struct RawRun {
+    const void *data;
+    uint64_t size;
+    ChunkFilter filter;
+} RawRun;
+/* Writes several data like chunk_write_data, one behind the other. One call keeps every thread busy
+ * even when each data has only one or two chunks. out_refs: of all the data's chunks, in order. */
+MUST_CHECK Error *chunk_write_runs(WorkerPool *pool, const RawRun *runs, size_t run_count,
+    uint32_t chunk_size, ChunkSink sink, ChunkRef *out_refs);
+
 /* A reader of raw bytes chunk by chunk. The bytes of get stay valid until done. Threads: any,
  * several at once. The lowest chunk that is not done is always requested before a thread waits for
  * others. */

@@ -53,6 +53,13 @@ enum {
     TOGETHER = 2,   /* chunks of one thread at a time, which are hashed by turns */
 };
 
+/* The raw bytes of one chunk. */
+typedef struct RawPiece {
+    const uint8_t *data;
+    uint32_t size;
+    ChunkFilter filter;
+} RawPiece;
+
 typedef struct Slot {
     ByteWriter stored;
     bool skip;  /* not put: the sink has the chunk, or a lower index of this data puts it */
@@ -60,11 +67,12 @@ typedef struct Slot {
 } Slot;
 
 typedef struct WriteJob {
-    const uint8_t *data; /* NULL: the reader provides the bytes */
+    const RawPiece *pieces; /* of all the chunks; NULL: the reader provides the bytes */
     RawChunks reader;
-    uint64_t size;
+    uint64_t size; /* size, chunk_size and filter: of the reader's bytes */
     uint32_t chunk_size;
     ChunkFilter filter;
+    size_t count; /* chunks */
     KnownChunks known;
     ChunkSink sink;
     ChunkRef *refs;
@@ -174,12 +182,13 @@ typedef struct Together {
 } Together;
 
 static uint32_t raw_size_at(const WriteJob *job, size_t index) {
+    if (job->pieces) return job->pieces[index].size;
     return chunk_raw_size(job->size, job->chunk_size, index);
 }
 
 static Error *get_raw(WriteJob *job, size_t index, const void **out) {
-    if (!job->data) return job->reader.get(job->reader.self, index, out);
-    *out = job->data + (uint64_t)index * job->chunk_size;
+    if (!job->pieces) return job->reader.get(job->reader.self, index, out);
+    *out = job->pieces[index].data;
     return NULL;
 }
 
@@ -197,22 +206,22 @@ static Error *name_one(WriteJob *job, size_t index, const void *raw) {
 
 static Error *name_all(WriteJob *job, const Together *chunks) {
     size_t index = chunks->index;
-    uint32_t raw_size = raw_size_at(job, index);
     Digest hashes[TOGETHER];
-    if (chunks->count < TOGETHER || index < job->known.count ||
-        raw_size_at(job, index + 1) != raw_size) {
+    if (chunks->count < TOGETHER || index < job->known.count) {
         for (size_t i = 0; i < chunks->count; i++) TRY(name_one(job, index + i, chunks->raw[i]));
         return NULL;
     }
-    TRY(digest_sha256_pair(chunks->raw, raw_size, hashes));
-    for (size_t i = 0; i < TOGETHER; i++) job->refs[index + i] = (ChunkRef){hashes[i], raw_size};
+    const uint32_t sizes[TOGETHER] = {raw_size_at(job, index), raw_size_at(job, index + 1)};
+    TRY(digest_sha256_pair(chunks->raw, (const size_t[]){sizes[0], sizes[1]}, hashes));
+    for (size_t i = 0; i < TOGETHER; i++) job->refs[index + i] = (ChunkRef){hashes[i], sizes[i]};
     return NULL;
 }
 
 static Error *encode_one(WriteJob *job, size_t index, const void *raw, bool skip) {
     Slot *slot = slot_of(job, index);
     slot->stored.size = 0;
-    if (!skip) TRY(chunk_encode(raw, raw_size_at(job, index), job->filter, &slot->stored));
+    const ChunkFilter filter = job->pieces ? job->pieces[index].filter : job->filter;
+    if (!skip) TRY(chunk_encode(raw, raw_size_at(job, index), filter, &slot->stored));
     pthread_mutex_lock(&job->mutex);
     slot->skip = skip;
     slot->ready = true;
@@ -239,7 +248,7 @@ static Error *write_together(WriteJob *job, Together *chunks) {
         if (!error) got++;
     }
     if (!error) error = write_all(job, chunks);
-    for (size_t i = 0; !job->data && i < got; i++)
+    for (size_t i = 0; !job->pieces && i < got; i++)
         job->reader.done(job->reader.self, chunks->index + i);
     return error;
 }
@@ -247,7 +256,7 @@ static Error *write_together(WriteJob *job, Together *chunks) {
 static Error *write_task(void *context, size_t task) {
     WriteJob *job = context;
     Together chunks = {.index = job->first + task * TOGETHER};
-    size_t left = chunk_count(job->size, job->chunk_size) - chunks.index;
+    size_t left = job->count - chunks.index;
     chunks.count = left < TOGETHER ? left : TOGETHER;
     if (!wait_for_slot(job, chunks.index + chunks.count - 1))
         return NULL; /* the task that failed returns the error */
@@ -266,10 +275,9 @@ static Error *pass_over_known(WriteJob *job) {
 }
 
 static Error *run_job(WorkerPool *pool, WriteJob *job) {
-    assert(job->chunk_size >= 1 && job->chunk_size <= CHUNK_SIZE);
     TRY(pass_over_known(job));
     size_t threads = pool ? worker_pool_thread_count(pool) + (size_t)1 : 1;
-    size_t left = chunk_count(job->size, job->chunk_size) - job->first;
+    size_t left = job->count - job->first;
     job->slot_count = 2 * TOGETHER * threads < SLOTS_MAX ? 2 * TOGETHER * threads : SLOTS_MAX;
     pthread_mutex_init(&job->sink_mutex, NULL);
     pthread_mutex_init(&job->mutex, NULL);
@@ -283,24 +291,50 @@ static Error *run_job(WorkerPool *pool, WriteJob *job) {
     return error;
 }
 
+static RawPiece *cut(const RawRun *run, uint32_t chunk_size, RawPiece *out) {
+    const uint8_t *data = run->data;
+    const size_t count = chunk_count(run->size, chunk_size);
+    for (size_t i = 0; i < count; i++)
+        *out++ = (RawPiece){
+            data + (uint64_t)i * chunk_size, chunk_raw_size(run->size, chunk_size, i), run->filter};
+    return out;
+}
+
+static Error *write_runs(WorkerPool *pool, const RawRun *runs, size_t run_count,
+    uint32_t chunk_size, KnownChunks known, ChunkSink sink, ChunkRef *out_refs) {
+    size_t count = 0; /* cannot overflow: all the data is in memory */
+    void *memory;
+    assert(chunk_size >= 1 && chunk_size <= CHUNK_SIZE);
+    for (size_t i = 0; i < run_count; i++) count += chunk_count(runs[i].size, chunk_size);
+    TRY(memory_alloc(count, sizeof(RawPiece), &memory));
+    RawPiece *end = memory;
+    for (size_t i = 0; i < run_count; i++) end = cut(&runs[i], chunk_size, end);
+    WriteJob job = {
+        .pieces = memory, .count = count, .known = known, .sink = sink, .refs = out_refs};
+    Error *error = run_job(pool, &job);
+    memory_free(memory);
+    return error;
+}
+
+Error *chunk_write_runs(WorkerPool *pool, const RawRun *runs, size_t run_count, uint32_t chunk_size,
+    ChunkSink sink, ChunkRef *out_refs) {
+    return write_runs(pool, runs, run_count, chunk_size, (KnownChunks){0}, sink, out_refs);
+}
+
 Error *chunk_write_data(WorkerPool *pool, const void *data, uint64_t size, uint32_t chunk_size,
     ChunkFilter filter, KnownChunks known, ChunkSink sink, ChunkRef *out_refs) {
-    WriteJob job = {.data = data,
-        .size = size,
-        .chunk_size = chunk_size,
-        .filter = filter,
-        .known = known,
-        .sink = sink,
-        .refs = out_refs};
-    return run_job(pool, &job);
+    const RawRun run = {data, size, filter};
+    return write_runs(pool, &run, 1, chunk_size, known, sink, out_refs);
 }
 
 Error *chunk_write_read(WorkerPool *pool, RawChunks reader, uint64_t size, uint32_t chunk_size,
     ChunkFilter filter, ChunkSink sink, ChunkRef *out_refs) {
+    assert(chunk_size >= 1 && chunk_size <= CHUNK_SIZE);
     WriteJob job = {.reader = reader,
         .size = size,
         .chunk_size = chunk_size,
         .filter = filter,
+        .count = chunk_count(size, chunk_size),
         .sink = sink,
         .refs = out_refs};
     return run_job(pool, &job);

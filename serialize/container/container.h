@@ -68,6 +68,11 @@ MUST_CHECK Error *container_writer_add_written(
  * Errors:     whatever the sink returns. */
 MUST_CHECK Error *container_writer_add_bulk(ContainerWriter *writer, const void *data,
     uint64_t size, uint32_t chunk_size, ChunkFilter filter, KnownChunks known, uint32_t *out_index);
+/* Adds bulk data whose chunks of CHUNK_SIZE container_writer_finish puts into the sink, together
+ * with those of other such data: that keeps every thread busy even with many small data. The data
+ * stays unchanged until then. */
+MUST_CHECK Error *container_writer_add_bulk_later(ContainerWriter *writer, const void *data,
+    uint64_t size, ChunkFilter filter, uint32_t *out_index);
 /* Adds bulk data that comes chunk by chunk. The sink has the known chunks, and the reader begins
  * behind them. */
 MUST_CHECK Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChunks reader,
@@ -76,9 +81,11 @@ MUST_CHECK Error *container_writer_add_bulk_read(ContainerWriter *writer, RawChu
 MUST_CHECK Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *refs,
     uint64_t size, uint32_t chunk_size, uint32_t *out_index);
 /* Returns the chunk_count(size, chunk_size) references of bulk data; valid until the next add. */
+/* Not for bulk data that is added later. */
 const ChunkRef *container_writer_get_refs(const ContainerWriter *writer, uint32_t index);
 
-/* Finishes the manifest. out_manifest must be empty. The writer can then only be released. */
+/* Puts the chunks of data that were added for later, and finishes the manifest. out_manifest must
+ * be empty. The writer can then only be released. Errors: whatever the sink returns. */
 MUST_CHECK Error *container_writer_finish(
     ContainerWriter *writer, ByteWriter *out_manifest, Digest *out_identity);
 

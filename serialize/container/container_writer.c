@@ -15,6 +15,8 @@ typedef struct PendingBulk {
     uint64_t size;
     uint32_t chunk_size;
     size_t first_ref;
+    bool later; /* its chunks are not in the sink yet */
+    RawRun run; /* then */
 } PendingBulk;
 
 struct ContainerWriter {
@@ -107,7 +109,8 @@ static Error *reserve_bulk(ContainerWriter *writer, uint64_t size, uint32_t chun
 }
 
 static uint32_t add_bulk(ContainerWriter *writer, uint64_t size, uint32_t chunk_size) {
-    writer->bulks[writer->bulk_count] = (PendingBulk){size, chunk_size, writer->ref_count};
+    writer->bulks[writer->bulk_count] =
+        (PendingBulk){.size = size, .chunk_size = chunk_size, .first_ref = writer->ref_count};
     writer->ref_count += chunk_count(size, chunk_size);
     return (uint32_t)writer->bulk_count++;
 }
@@ -118,6 +121,35 @@ Error *container_writer_add_bulk(ContainerWriter *writer, const void *data, uint
     TRY(chunk_write_data(writer->pool, data, size, chunk_size, filter, known, writer->sink,
         writer->refs + writer->ref_count));
     *out_index = add_bulk(writer, size, chunk_size);
+    return NULL;
+}
+
+Error *container_writer_add_bulk_later(ContainerWriter *writer, const void *data, uint64_t size,
+    ChunkFilter filter, uint32_t *out_index) {
+    TRY(reserve_bulk(writer, size, CHUNK_SIZE));
+    *out_index = add_bulk(writer, size, CHUNK_SIZE);
+    writer->bulks[*out_index].later = true;
+    writer->bulks[*out_index].run = (RawRun){data, size, filter};
+    return NULL;
+}
+
+/* Puts the chunks of neighbouring bulk data, whose refs lie one behind the other. */
+static Error *put_together(ContainerWriter *writer, const PendingBulk *bulks, size_t count) {
+    void *memory;
+    TRY(memory_alloc(count, sizeof(RawRun), &memory));
+    RawRun *runs = memory;
+    for (size_t i = 0; i < count; i++) runs[i] = bulks[i].run;
+    Error *error = chunk_write_runs(
+        writer->pool, runs, count, CHUNK_SIZE, writer->sink, writer->refs + bulks[0].first_ref);
+    memory_free(memory);
+    return error;
+}
+
+static Error *put_later(ContainerWriter *writer) {
+    for (size_t i = 0, count; i < writer->bulk_count; i += count ? count : 1) {
+        for (count = 0; i + count < writer->bulk_count && writer->bulks[i + count].later;) count++;
+        if (count > 0) TRY(put_together(writer, &writer->bulks[i], count));
+    }
     return NULL;
 }
 
@@ -147,7 +179,7 @@ Error *container_writer_add_bulk_refs(ContainerWriter *writer, const ChunkRef *r
 }
 
 const ChunkRef *container_writer_get_refs(const ContainerWriter *writer, uint32_t index) {
-    assert(index < writer->bulk_count);
+    assert(index < writer->bulk_count && !writer->bulks[index].later);
     return writer->refs + writer->bulks[index].first_ref;
 }
 
@@ -176,6 +208,7 @@ static int compare_sections(const void *a, const void *b) {
 Error *container_writer_finish(
     ContainerWriter *writer, ByteWriter *out_manifest, Digest *out_identity) {
     assert(out_manifest->size == 0);
+    TRY(put_later(writer));
     TRY(write_bulk_section(writer));
     if (writer->section_count > 0)
         qsort(writer->sections, writer->section_count, sizeof *writer->sections, compare_sections);

@@ -46,8 +46,8 @@ static Error *write_tensor(const Tensor *tensor, ByteWriter *writer, ContainerWr
         return NULL;
     }
     uint32_t bulk;
-    TRY(container_writer_add_bulk(container, tensor_data(tensor), bytes, CHUNK_SIZE,
-        value_bytes_filter(tensor->dtype), (KnownChunks){0}, &bulk));
+    TRY(container_writer_add_bulk_later(
+        container, tensor_data(tensor), bytes, value_bytes_filter(tensor->dtype), &bulk));
     byte_write_u32(writer, bulk);
     return NULL;
 }

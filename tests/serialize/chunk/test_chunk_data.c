@@ -144,6 +144,41 @@ static void test_chunk_data_goes_on_behind_what_is_present(void **state) {
     memory_store_deinit(&whole);
 }
 
+/* Data of different sizes and filters, one of them empty, in one call and one by one. */
+static void test_chunk_data_of_several_runs_is_written_as_one_by_one(void **state) {
+    (void)state;
+    enum { RUNS = 5 };
+    const uint8_t *bytes = (const uint8_t *)data;
+    const RawRun runs[RUNS] = {{bytes, 3 * SMALL + 9, CHUNK_FILTER_FLOAT32}, {NULL, 0, 0},
+        {bytes + 4, 100, CHUNK_FILTER_BYTES}, {bytes, 2 * SMALL, CHUNK_FILTER_WORD32},
+        {bytes + 8 * SMALL, 6 * SMALL + 1, CHUNK_FILTER_FLOAT32}};
+    MemoryStore apart = {0};
+    ChunkRef apart_refs[COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < RUNS; i++) {
+        assert_ok(chunk_write_data(NULL, runs[i].data, runs[i].size, SMALL, runs[i].filter,
+            (KnownChunks){0}, memory_store_sink(&apart), apart_refs + count));
+        count += chunk_count(runs[i].size, SMALL);
+    }
+    assert_int_equal(apart.count, count - 2); /* the first two chunks are there twice */
+    for (uint32_t threads = 0; threads < 4; threads++) {
+        MemoryStore store = {0};
+        ChunkRef refs[COUNT];
+        OWN(WorkerPool, pool) = NULL;
+        if (threads) assert_ok(worker_pool_create("test", threads, &pool));
+        assert_ok(chunk_write_runs(pool, runs, RUNS, SMALL, memory_store_sink(&store), refs));
+        assert_memory_equal(refs, apart_refs, count * sizeof(ChunkRef));
+        assert_int_equal(store.count, apart.count);
+        for (size_t i = 0; i < store.count; i++) {
+            const ByteWriter *a = memory_store_get(&store, i), *b = memory_store_get(&apart, i);
+            assert_int_equal(a->size, b->size);
+            assert_memory_equal(a->data, b->data, a->size);
+        }
+        memory_store_deinit(&store);
+    }
+    memory_store_deinit(&apart);
+}
+
 static void test_chunk_data_of_no_bytes_has_no_chunks(void **state) {
     (void)state;
     MemoryStore store = {0};
@@ -195,6 +230,7 @@ int test_chunk_data(void) {
         cmocka_unit_test(test_chunk_data_reads_several_runs_at_once),
         cmocka_unit_test(test_chunk_data_known_and_present_is_not_put_again),
         cmocka_unit_test(test_chunk_data_goes_on_behind_what_is_present),
+        cmocka_unit_test(test_chunk_data_of_several_runs_is_written_as_one_by_one),
         cmocka_unit_test(test_chunk_data_of_no_bytes_has_no_chunks),
         cmocka_unit_test(test_chunk_data_reports_the_sinks_failure),
         cmocka_unit_test(test_chunk_data_reports_missing_and_damaged_chunks),

@@ -57,6 +57,34 @@ static void test_container_identity_depends_on_content_alone(void **state) {
     assert_false(digest_equal(&identities[1], &identities[2]));
 }
 
+/* Bulk data that is put at the end makes the manifest that data put at once makes. */
+static void test_container_of_data_added_later_is_the_same(void **state) {
+    (void)state;
+    Digest identities[2];
+    for (int later = 0; later < 2; later++) {
+        MemoryStore store = {0};
+        OWN(ContainerWriter, writer) = NULL;
+        ByteWriter OWN_BYTES(manifest) = {0};
+        uint32_t index;
+        assert_ok(container_writer_create(
+            CONTAINER_CHECKPOINT, NULL, memory_store_sink(&store), &writer));
+        for (uint32_t i = 0; i < 4; i++) {
+            const size_t size = i == 2 ? 0 : EXAMPLE_BULK_SIZE - i;
+            if (later && i != 1)
+                assert_ok(container_writer_add_bulk_later(
+                    writer, example_bulk(), size, CHUNK_FILTER_WORD32, &index));
+            else
+                assert_ok(container_writer_add_bulk(writer, example_bulk(), size, CHUNK_SIZE,
+                    CHUNK_FILTER_WORD32, (KnownChunks){0}, &index));
+            assert_int_equal(index, i);
+        }
+        assert_ok(container_writer_finish(writer, &manifest, &identities[later]));
+        assert_int_equal(store.count, 3);
+        memory_store_deinit(&store);
+    }
+    assert_true(digest_equal(&identities[0], &identities[1]));
+}
+
 /* A few bytes must not unpack to a gigabyte; what packs so well is kept unpacked. */
 static void test_container_packing_is_bounded(void **state) {
     (void)state;
@@ -88,6 +116,7 @@ int test_container_writer(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_container_manifest_is_as_documented),
         cmocka_unit_test(test_container_identity_depends_on_content_alone),
+        cmocka_unit_test(test_container_of_data_added_later_is_the_same),
         cmocka_unit_test(test_container_packing_is_bounded),
     };
     return cmocka_run_group_tests_name("container_writer", tests, NULL, NULL);
