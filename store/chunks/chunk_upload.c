@@ -11,8 +11,10 @@
 #include "store/chunks/chunk_upload_internal.h"
 #include "store/database/transaction.h"
 
-/* The pending chunks are written when they have reached one of these limits. */
-enum { PENDING_BYTES_MAX = 32 << 20, PENDING_CHUNKS_MAX = 4096 };
+/* The pending chunks are written when they have reached one of these limits. The limit is small
+ * since first writes to fresh memory are slow (a quarter of an upload with 32 MiB), and the last
+ * chunks are written when no others are encoded any more. */
+enum { PENDING_BYTES_MAX = 8 << 20, PENDING_CHUNKS_MAX = 4096 };
 
 enum { WRITER_NICE = 10 };
 
@@ -72,7 +74,7 @@ static void unlist(ChunkUpload *upload) {
     (void)pthread_rwlock_unlock(&store->sweeping);
 }
 
-/* The page cache of the last transaction, which may be 32 MiB. */
+/* The page cache of the last transactions, which may be 16 MiB. */
 static void release_pages(ChunkUpload *upload) {
     Transaction OWN_TRANSACTION(lock) = transaction_lock(upload->store, DATABASE_CHUNKS);
     if (lock.connection) (void)sqlite3_db_release_memory(lock.connection->handle);

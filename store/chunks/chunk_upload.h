@@ -16,7 +16,7 @@ typedef struct ChunkUpload ChunkUpload;
 
 MUST_CHECK Error *chunk_upload_open(Store *store, TenantId tenant, ChunkUpload **out_upload);
 /* The sink of the upload. The upload owns it. put copies the chunk and writes transactions of up to
- * 32 MiB, one at a time on a separate thread while the next one is filled. So a later call may
+ * 8 MiB, one at a time on a separate thread while the next one is filled. So a later call may
  * report a failure, and nothing is durable before a flush. put trusts that the bytes match the
  * reference: a caller with bytes from outside decodes them with CHUNK_VERIFY_SHA256 first.
  * Errors of put: EXHAUSTED the disk is full; IO. A failed upload can only be closed. */

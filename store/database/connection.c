@@ -35,7 +35,7 @@ enum {
 const DatabaseInfo database_infos[DATABASE_COUNT] = {
     [DATABASE_CATALOG] = {"catalog.db", 0x4c794361, 4096, 8 << 10,
         EXECUTABLE_MANIFEST_SIZE_MAX + ROW_SIZE_SPARE, 16 << 20, 1 << 20, false},
-    [DATABASE_CHUNKS] = {"chunks.db", 0x4c794368, 65536, 48 << 10,
+    [DATABASE_CHUNKS] = {"chunks.db", 0x4c794368, 65536, 16 << 10,
         CHUNK_STORED_SIZE_MAX + ROW_SIZE_SPARE, 48 << 20, 2 << 20, true},
 };
 
