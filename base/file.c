@@ -30,14 +30,21 @@ static Error *io_error(const char *verb, const char *path) {
     FAIL(IO, "cannot %s %s: %s", verb, path, strerror(number));
 }
 
-Error *file_read_descriptor(
-    int descriptor, const char *path, size_t size_max, uint8_t **out_data, size_t *out_size) {
+static Error *find_size(int descriptor, const char *path, size_t size_max, size_t *out_size) {
     struct stat status;
     if (fstat(descriptor, &status) != 0) return io_error("read", path);
     if (!S_ISREG(status.st_mode)) FAIL(INVALID, "%s is not a regular file", path);
     size_t size = (size_t)status.st_size;
     if (size > size_max)
         FAIL(INVALID, "%s has %zu bytes, at most %zu are read", path, size, size_max);
+    *out_size = size;
+    return NULL;
+}
+
+Error *file_read_descriptor(
+    int descriptor, const char *path, size_t size_max, uint8_t **out_data, size_t *out_size) {
+    size_t size;
+    TRY(find_size(descriptor, path, size_max, &size));
     if (size == 0) {
         *out_data = NULL;
         *out_size = 0;
@@ -60,13 +67,38 @@ Error *file_read_descriptor(
     return NULL;
 }
 
-Error *file_read(const char *path, size_t size_max, uint8_t **out_data, size_t *out_size) {
+static Error *open_to_read(const char *path, int *out_descriptor) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         if (errno == ENOENT || errno == ENOTDIR) FAIL(NOT_FOUND, "no file %s", path);
         return io_error("open", path);
     }
+    *out_descriptor = descriptor;
+    return NULL;
+}
+
+Error *file_read(const char *path, size_t size_max, uint8_t **out_data, size_t *out_size) {
+    int descriptor;
+    TRY(open_to_read(path, &descriptor));
     Error *error = file_read_descriptor(descriptor, path, size_max, out_data, out_size);
+    (void)close(descriptor);
+    return error;
+}
+
+static Error *map_descriptor(int descriptor, const char *path, size_t size_max, MappedFile **out) {
+    size_t size;
+    TRY(find_size(descriptor, path, size_max, &size));
+    if (size == 0) {
+        *out = NULL;
+        return NULL;
+    }
+    return error_wrap(mapped_file_open(descriptor, size, out), "%s", path);
+}
+
+Error *file_map(const char *path, size_t size_max, MappedFile **out) {
+    int descriptor;
+    TRY(open_to_read(path, &descriptor));
+    Error *error = map_descriptor(descriptor, path, size_max, out);
     (void)close(descriptor);
     return error;
 }

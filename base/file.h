@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 
 /* Reads a file. Release with memory_unmap(data, size); an empty file gives NULL, 0.
  * Errors: NOT_FOUND, IO; INVALID beyond size_max. */
@@ -14,6 +15,10 @@ MUST_CHECK Error *file_read(
 /* Reads an open descriptor from its start; path is for messages. */
 MUST_CHECK Error *file_read_descriptor(
     int descriptor, const char *path, size_t size_max, uint8_t **out_data, size_t *out_size);
+
+/* Maps a file instead of reading it; an empty file gives NULL. Its bytes may change while they are
+ * read, and mapped_file_is_damaged tells whether some were missing. Errors: as file_read. */
+MUST_CHECK Error *file_map(const char *path, size_t size_max, MappedFile **out);
 
 /* A file being written beside its final path, or beside the target of a symbolic link there.
  * Nothing appears under the path before file_output_commit or file_output_publish; a replaced file

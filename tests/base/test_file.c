@@ -148,11 +148,28 @@ static void test_file_output_leaves_what_is_there(void **state) {
     assert_true(S_ISCHR(status.st_mode));
 }
 
+static void test_file_map_reads_as_file_read(void **state) {
+    (void)state;
+    MappedFile *file;
+    assert_fails(NOT_FOUND, file_map(path, 100, &file));
+    assert_ok(file_write_atomic(path, "", 0));
+    assert_ok(file_map(path, 100, &file));
+    assert_null(file);
+    assert_ok(file_write_atomic(path, "content", 7));
+    assert_fails_saying(INVALID, "7 bytes, at most 6", file_map(path, 6, &file));
+    assert_ok(file_map(path, 7, &file));
+    assert_int_equal(mapped_file_size(file), 7);
+    assert_memory_equal(mapped_file_data(file), "content", 7);
+    mapped_file_release(file);
+    assert_fails_saying(INVALID, "not a regular file", file_map(folder, 100, &file));
+}
+
 int test_file(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_file_write_atomic_replaces, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_output_appears_with_commit_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_read_refuses_in_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_file_map_reads_as_file_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_output_refuses_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_output_leaves_what_is_there, setup, teardown),
     };

@@ -109,10 +109,29 @@ static Error *compile_data(const char *path, const char *format, const ModelFile
     return error;
 }
 
+/* The compiler copies the tensors' bytes once and everything else before it looks at it, so the
+ * file need not be in memory of its own. */
+static Error *compile_mapped(
+    const char *path, const ModelFileOptions *options, Executable **out_executable) {
+    OWN(MappedFile, file) = NULL;
+    OWN(Executable, executable) = NULL;
+    TRY(file_map(path, MODEL_FILE_SIZE_MAX, &file));
+    Error *error = compile_data(path, "onnx", options, file ? mapped_file_data(file) : NULL,
+        file ? (size_t)mapped_file_size(file) : 0, &executable);
+    if (file && mapped_file_is_damaged(file)) {
+        error_free(error); /* the zeroes in place of the missing bytes may have caused it */
+        FAIL(IO, "cannot read %s: it became shorter meanwhile, or its disk fails", path);
+    }
+    TRY_WRAP(error, "%s", path);
+    *out_executable = TAKE(executable);
+    return NULL;
+}
+
 static Error *compile_file(const char *path, const char *format, const ModelFileOptions *options,
     Executable **out_executable) {
     uint8_t *data;
     size_t size;
+    if (strcmp(format, "onnx") == 0) return compile_mapped(path, options, out_executable);
     TRY(file_read(path, MODEL_FILE_SIZE_MAX, &data, &size));
     Error *error = compile_data(path, format, options, data, size, out_executable);
     memory_unmap(data, size);
