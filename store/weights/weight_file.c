@@ -1,6 +1,7 @@
 #include "store/weights/weight_file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,9 @@ typedef struct WriteJob {
     uint64_t size, data_offset;
     WeightReader reader;
     uint64_t *sums;
+    pthread_mutex_t mutex; /* guards the members below */
+    void **free_buffers;   /* room for one of each piece; few are used, again and again */
+    size_t free_count;
 } WriteJob;
 
 static Error *write_at(int descriptor, const void *data, size_t size, uint64_t offset) {
@@ -79,19 +83,35 @@ static Error *write_at(int descriptor, const void *data, size_t size, uint64_t o
     return NULL;
 }
 
+static Error *take_buffer(WriteJob *job, void **out) {
+    void *buffer = NULL;
+    (void)pthread_mutex_lock(&job->mutex);
+    if (job->free_count > 0) buffer = job->free_buffers[--job->free_count];
+    (void)pthread_mutex_unlock(&job->mutex);
+    if (!buffer) return memory_alloc(1, WEIGHT_PIECE_SIZE, out);
+    *out = buffer;
+    return NULL;
+}
+
+static void give_buffer(WriteJob *job, void *buffer) {
+    (void)pthread_mutex_lock(&job->mutex);
+    job->free_buffers[job->free_count++] = buffer;
+    (void)pthread_mutex_unlock(&job->mutex);
+}
+
 static Error *write_piece(void *context, size_t index) {
-    const WriteJob *job = context;
+    WriteJob *job = context;
     uint64_t offset = (uint64_t)index * WEIGHT_PIECE_SIZE, left = job->size - offset;
     size_t size = left < WEIGHT_PIECE_SIZE ? (size_t)left : WEIGHT_PIECE_SIZE;
     const void *data;
     void *buffer;
-    TRY(memory_alloc(1, WEIGHT_PIECE_SIZE, &buffer));
+    TRY(take_buffer(job, &buffer));
     Error *error = job->reader.read(job->reader.context, offset, size, buffer, &data);
     if (!error) {
         job->sums[index] = digest_xxh3_seeded(data, size, index);
         error = write_at(job->descriptor, data, size, job->data_offset + offset);
     }
-    memory_free(buffer);
+    give_buffer(job, buffer);
     return error;
 }
 
@@ -120,16 +140,34 @@ static Error *write_header(const WriteJob *job, const WeightKey *key) {
     return write_at(job->descriptor, writer.data, writer.size, 0);
 }
 
+static Error *write_all(WriteJob *job, const WeightKey *key, WorkerPool *pool) {
+    size_t count = (size_t)piece_count(key->size);
+    (void)pthread_mutex_init(&job->mutex, NULL);
+    Error *error = worker_pool_for_each(pool, count, write_piece, job);
+    if (!error) error = write_header(job, key);
+    for (size_t i = 0; i < job->free_count; i++) memory_free(job->free_buffers[i]);
+    (void)pthread_mutex_destroy(&job->mutex);
+    return error;
+}
+
 Error *weight_file_write(
     int descriptor, const WeightKey *key, WeightReader reader, WorkerPool *pool) {
-    void *memory;
+    void *sums, *buffers;
     TRY(check_size(key->size));
     size_t count = (size_t)piece_count(key->size);
-    TRY(memory_alloc(count, sizeof(uint64_t), &memory));
-    WriteJob job = {descriptor, key->size, data_offset(key->size), reader, memory};
-    Error *error = worker_pool_for_each(pool, count, write_piece, &job);
-    if (!error) error = write_header(&job, key);
-    memory_free(memory);
+    TRY(memory_alloc(count, sizeof(uint64_t), &sums));
+    Error *error = memory_alloc(count, sizeof(void *), &buffers);
+    if (!error) {
+        WriteJob job = {.descriptor = descriptor,
+            .size = key->size,
+            .data_offset = data_offset(key->size),
+            .reader = reader,
+            .sums = sums,
+            .free_buffers = buffers};
+        error = write_all(&job, key, pool);
+        memory_free(buffers);
+    }
+    memory_free(sums);
     return error;
 }
 

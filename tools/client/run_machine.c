@@ -11,7 +11,7 @@
 #include "serialize/checkpoint/checkpoint_class.h"
 #include "tools/library/packed_bridge.h"
 #include "tools/client/run_signals.h"
-#include "vm/residency/residency_image.h"
+#include "vm/residency/residency.h"
 
 enum { YIELDS_KEPT_MAX = 1 << 16 /* for a run, which has no job to stream them to */ };
 
@@ -129,15 +129,10 @@ Error *run_machine_open_stored(const CommandContext *context, const ModelAccess 
 Error *run_machine_prepare(const ModelAccess *access, Executable *executable) {
     OWN(WeightCache, weights) = NULL;
     OWN(Device, host) = NULL;
-    OWN(Residency, residency) = NULL; /* released before the device that holds its memory */
-    bool kept;
     TRY(weight_cache_open(store_home(access->store), 0, &weights));
     const WeightImages images = cached_images(weights);
-    const ResidencySource source = {.images = &images};
     TRY(device_open("cpu", &host));
-    TRY(residency_create_from(executable, host, host, access->pool, &source, &residency));
-    if (residency->image) return NULL; /* the cache had the image */
-    return residency_image_keep(residency, &images, access->pool, &kept);
+    return residency_prepare(executable, host, &images, access->pool);
 }
 
 void run_machine_close(RunMachine *machine) {

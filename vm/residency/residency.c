@@ -72,16 +72,6 @@ static Error *scan_code(Making *making) {
     return NULL;
 }
 
-static PackRequest pack_request(const Executable *executable, const PackedWeight *weight) {
-    const Primitive *primitive = &executable->primitives[weight->primitive];
-    return (PackRequest){
-        .operator_info = primitive->operator_info,
-        .attributes = primitive->attributes,
-        .input_index = weight->input,
-        .constant = tensor_spec(executable->constants[weight->constant].value.tensor),
-    };
-}
-
 /* Asks the device which candidates it packs. */
 static Error *choose_packed(Making *making) {
     Residency *residency = making->residency;
@@ -95,7 +85,7 @@ static Error *choose_packed(Making *making) {
     for (size_t i = 0; i < making->candidate_count; i++) {
         PackedWeight weight = making->candidates[i];
         if (i > 0 && residency_compare_keys(&weight, &making->candidates[i - 1]) == 0) continue;
-        PackRequest request = pack_request(residency->executable, &weight);
+        PackRequest request = residency_pack_request(residency->executable, &weight);
         if (device->class_->pack_rule)
             TRY_WRAP(device->class_->pack_rule(device, &request, &weight.layout, &weight.bytes),
                 "constant %u", weight.constant);
@@ -122,7 +112,7 @@ static Error *pack_one(void *context, size_t index) {
     const Residency *residency = making->residency;
     const PackedWeight *weight = &residency->packed[index];
     Device *device = residency->devices[SLOT_DEVICE];
-    PackRequest request = pack_request(residency->executable, weight);
+    PackRequest request = residency_pack_request(residency->executable, weight);
     const Tensor *plain = making->data->constants[weight->constant].value.tensor;
     TRY_WRAP(device->class_->pack(device, storage_stream(weight->storage), &request, weight->layout,
                  tensor_data(plain), weight->storage->address),
@@ -175,15 +165,20 @@ static Error *place_constants(const Making *making) {
     return NULL;
 }
 
+/* Decides which constants are packed and which are needed as they are. */
+static Error *choose_forms(Making *making) {
+    void *memory;
+    TRY(memory_alloc(making->residency->executable->constant_count, 1, &memory));
+    making->needs_plain = memory;
+    TRY(scan_code(making));
+    return choose_packed(making);
+}
+
 static Error *fill(
     Making *making, WorkerPool *pool, const ResidencySource *source, bool *out_filled) {
     Residency *residency = making->residency;
-    void *memory;
-    TRY(memory_alloc(residency->executable->constant_count, 1, &memory));
-    making->needs_plain = memory;
     *out_filled = false;
-    TRY(scan_code(making));
-    TRY(choose_packed(making));
+    TRY(choose_forms(making));
     if (source->images)
         TRY(residency_image_load(residency, making->needs_plain, source->images, pool, out_filled));
     if (!*out_filled && making->data) {
@@ -211,8 +206,7 @@ static Error *alloc_tables(Residency *residency) {
     return decoded_code_create(residency, &residency->decoded);
 }
 
-Error *residency_create_from(Executable *executable, Device *host, Device *device, WorkerPool *pool,
-    const ResidencySource *source, Residency **out) {
+static Error *create_empty(Executable *executable, Device *host, Device *device, Residency **out) {
     if (!host->class_->host_memory)
         FAIL(INVALID, "slot 0 must be a cpu device, not %s", host->name);
     TRY(executable_check_device(executable, device));
@@ -225,6 +219,14 @@ Error *residency_create_from(Executable *executable, Device *host, Device *devic
     residency->devices[SLOT_DEVICE] = device;
     TRY(packed_registry_create(&residency->builtins));
     TRY(alloc_tables(residency));
+    *out = TAKE(residency);
+    return NULL;
+}
+
+Error *residency_create_from(Executable *executable, Device *host, Device *device, WorkerPool *pool,
+    const ResidencySource *source, Residency **out) {
+    OWN(Residency, residency) = NULL;
+    TRY(create_empty(executable, host, device, &residency));
     Making making = {.residency = residency,
         .data = source->data          ? source->data
                 : executable->outline ? NULL
@@ -242,6 +244,18 @@ Error *residency_create(
     static const ResidencySource itself = {0};
     if (executable->outline) FAIL(INVALID, "an outline cannot be made resident");
     return residency_create_from(executable, host, device, pool, &itself, out);
+}
+
+Error *residency_prepare(
+    Executable *executable, Device *host, const WeightImages *images, WorkerPool *pool) {
+    OWN(Residency, residency) = NULL;
+    if (executable->outline) FAIL(INVALID, "an outline has no weights to prepare");
+    TRY(create_empty(executable, host, host, &residency));
+    Making making = {.residency = residency, .data = executable};
+    Error *error = choose_forms(&making);
+    if (!error) error = residency_image_prepare(residency, making.needs_plain, images, pool);
+    making_deinit(&making);
+    return error;
 }
 
 Error *residency_check(const Residency *residency) {

@@ -5,6 +5,7 @@
  * one. */
 #include "base/worker_pool.h"
 #include "vm/residency/residency_state.h"
+#include "vm/residency/weight_image.h"
 
 /* The source of constants. */
 typedef struct ResidencySource {
@@ -19,6 +20,10 @@ typedef struct ResidencySource {
  * Blocks: until everything is resident. executable: no outline. */
 MUST_CHECK Error *residency_create(
     Executable *executable, Device *host, Device *device, WorkerPool *pool, Residency **out);
+/* Makes the weight image of an executable for a cpu device, unless the cache has it, without the
+ * memory for all packed weights. Errors: as residency_create; those of the cache. */
+MUST_CHECK Error *residency_prepare(
+    Executable *executable, Device *host, const WeightImages *images, WorkerPool *pool);
 /* Makes one from a source. *out NULL: only an image may be used, and there is none. */
 MUST_CHECK Error *residency_create_from(Executable *executable, Device *host, Device *device,
     WorkerPool *pool, const ResidencySource *source, Residency **out);

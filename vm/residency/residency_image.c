@@ -5,6 +5,7 @@
 #include "base/allocator.h"
 #include "kernels/tensor/tensor.h"
 #include "vm/residency/weight_layout.h"
+#include "vm/residency/weight_packing.h"
 
 enum {
     COPY_BYTES = 4 << 20
@@ -117,34 +118,23 @@ typedef struct Keeping {
     const WeightLayout *layout;
 } Keeping;
 
-static Error *copy_item(
-    const Keeping *keeping, const WeightItem *item, uint64_t offset, uint64_t size, uint8_t *to) {
+static Error *read_item(void *context, const WeightItem *item, uint64_t offset, size_t size,
+    void *buffer, const void **out_data) {
+    const Keeping *keeping = context;
     const Residency *residency = keeping->residency;
     Device *device = residency->devices[item->slot];
     uint64_t address = item->packed == WEIGHT_ITEM_PLAIN
                            ? tensor_address(residency->constants[item->slot][item->constant])
                            : residency->packed[item->packed].storage->address;
-    return device->class_->copy_to_host(device, NULL, to, address + offset, size);
+    const bool here = device->class_->host_memory;
+    *out_data = here ? (const void *)(uintptr_t)(address + offset) : buffer;
+    return here ? NULL : device->class_->copy_to_host(device, NULL, buffer, address + offset, size);
 }
 
-/* Gaps between items are zero, so that the same weights make the same file. */
 static Error *read_image(
     void *context, uint64_t offset, size_t size, void *buffer, const void **out_data) {
-    const Keeping *keeping = context;
-    const WeightLayout *layout = keeping->layout;
-    uint8_t *to = buffer;
-    memset(to, 0, size);
-    for (uint32_t i = weight_layout_find(layout, offset); i < layout->count; i++) {
-        const WeightItem *item = &layout->items[i];
-        if (item->offset >= offset + size) break;
-        uint64_t from = item->offset > offset ? item->offset : offset;
-        uint64_t item_end = item->offset + item->size, end = offset + size;
-        if (end > item_end) end = item_end;
-        if (end > from)
-            TRY(copy_item(keeping, item, from - item->offset, end - from, to + (from - offset)));
-    }
-    *out_data = buffer;
-    return NULL;
+    Keeping *keeping = context;
+    return weight_layout_read(keeping->layout, offset, size, buffer, read_item, keeping, out_data);
 }
 
 Error *residency_image_keep(
@@ -164,4 +154,30 @@ Error *residency_image_keep(
     if (layout.key.size == 0) return NULL;
     Keeping keeping = {residency, &layout};
     return images->keep(images->context, &layout.key, read_image, &keeping, pool, out_kept);
+}
+
+/* Whether the cache has the image. One with wrong bytes is deleted. */
+static Error *find_kept(const WeightImages *images, const WeightImageKey *key, bool *out_found) {
+    OWN(WeightImage, image) = NULL;
+    TRY(weight_image_find(images, key, &image));
+    Error *error = image ? weight_image_check(image, 0, key->size) : NULL;
+    *out_found = image && !error;
+    if (error_code(error) != ERROR_CORRUPT) return error;
+    error_free(error);
+    images->discard(images->context, key);
+    return NULL;
+}
+
+Error *residency_image_prepare(const Residency *residency, const uint8_t *needs_plain,
+    const WeightImages *images, WorkerPool *pool) {
+    WeightLayout OWN_LAYOUT(layout) = {0};
+    OWN(WeightPacking, packing) = NULL;
+    bool found, kept;
+    if (!is_identified(residency->executable)) return NULL;
+    TRY(weight_layout_make(residency, needs_plain, &layout));
+    if (layout.key.size == 0) return NULL;
+    TRY(find_kept(images, &layout.key, &found));
+    if (found) return NULL;
+    TRY(weight_packing_create(residency, &layout, &packing));
+    return images->keep(images->context, &layout.key, weight_packing_read, packing, pool, &kept);
 }

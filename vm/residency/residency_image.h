@@ -18,3 +18,7 @@ MUST_CHECK Error *residency_image_load(Residency *residency, const uint8_t *need
  * false: there is no room, or nothing to keep. */
 MUST_CHECK Error *residency_image_keep(
     const Residency *residency, const WeightImages *images, WorkerPool *pool, bool *out_kept);
+/* Makes the image of a residency without constants, unless the cache has it. The weights are packed
+ * while the image is written. Devices: of host memory. Errors: IO, EXHAUSTED of the cache. */
+MUST_CHECK Error *residency_image_prepare(const Residency *residency, const uint8_t *needs_plain,
+    const WeightImages *images, WorkerPool *pool);

@@ -70,3 +70,13 @@ struct Storage *residency_find_packed(const Residency *residency, uint32_t primi
     *out_layout = weight->layout;
     return weight->storage;
 }
+
+PackRequest residency_pack_request(const Executable *executable, const PackedWeight *weight) {
+    const Primitive *primitive = &executable->primitives[weight->primitive];
+    return (PackRequest){
+        .operator_info = primitive->operator_info,
+        .attributes = primitive->attributes,
+        .input_index = weight->input,
+        .constant = tensor_spec(executable->constants[weight->constant].value.tensor),
+    };
+}

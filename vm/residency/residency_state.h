@@ -46,6 +46,8 @@ const PackedWeight *residency_find_weight(
 
 /* Compares two PackedWeight by their keys, for qsort and bsearch. */
 int residency_compare_keys(const void *left, const void *right);
+/* What a device is asked to pack. */
+struct PackRequest residency_pack_request(const Executable *executable, const PackedWeight *weight);
 /* Makes a sealed storage of a constant from the slot's pool. Errors: EXHAUSTED the device is
  * full. */
 MUST_CHECK Error *residency_alloc_sealed(

@@ -1,5 +1,7 @@
 #include "vm/residency/weight_layout.h"
 
+#include <string.h>
+
 #include "base/allocator.h"
 #include "base/bytes.h"
 #include "base/checked.h"
@@ -109,4 +111,30 @@ uint32_t weight_layout_find(const WeightLayout *layout, uint64_t offset) {
             high = middle;
     }
     return low;
+}
+
+Error *weight_layout_read(const WeightLayout *layout, uint64_t offset, size_t size, void *buffer,
+    WeightItemRead *read, void *context, const void **out_data) {
+    const uint64_t end = offset + size;
+    uint64_t done = offset;
+    *out_data = buffer;
+    for (uint32_t i = weight_layout_find(layout, offset); i < layout->count; i++) {
+        const WeightItem *item = &layout->items[i];
+        const void *data;
+        if (item->offset >= end) break;
+        const uint64_t from = item->offset > offset ? item->offset : offset;
+        const uint64_t item_end = item->offset + item->size, to = item_end < end ? item_end : end;
+        uint8_t *place = (uint8_t *)buffer + (from - offset);
+        if (to <= from) continue;
+        TRY(read(context, item, from - item->offset, (size_t)(to - from), place, &data));
+        if (from == offset && to == end) { /* needs no copy */
+            *out_data = data;
+            return NULL;
+        }
+        memset((uint8_t *)buffer + (done - offset), 0, (size_t)(from - done));
+        if (data != place) memcpy(place, data, (size_t)(to - from));
+        done = to;
+    }
+    memset((uint8_t *)buffer + (done - offset), 0, (size_t)(end - done));
+    return NULL;
 }

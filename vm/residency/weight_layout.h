@@ -30,3 +30,12 @@ void weight_layout_deinit(WeightLayout *layout);
 #define OWN_LAYOUT(name) __attribute__((cleanup(weight_layout_deinit))) name
 /* The first item that ends after the offset; count if there is none. */
 uint32_t weight_layout_find(const WeightLayout *layout, uint64_t offset);
+
+/* Provides size bytes of an item at an offset in it: *out_data points to them, or to the buffer
+ * filled with them. */
+typedef Error *WeightItemRead(void *context, const WeightItem *item, uint64_t offset, size_t size,
+    void *buffer, const void **out_data);
+/* Provides size bytes of the image at an offset, as a WeightImageRead. Gaps between items are zero,
+ * so that the same weights make the same file. */
+MUST_CHECK Error *weight_layout_read(const WeightLayout *layout, uint64_t offset, size_t size,
+    void *buffer, WeightItemRead *read, void *context, const void **out_data);
