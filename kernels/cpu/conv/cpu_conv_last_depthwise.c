@@ -2,7 +2,16 @@
 
 #include "kernels/cpu/core/cpu_vector.h"
 
-enum { HEIGHT = 0, WIDTH = 1 };
+enum {
+    HEIGHT = 0,
+    WIDTH = 1,
+    /* Channels that a row is computed and ended with before the next ones: their weights and sums
+     * stay in the first level cache. A last block has fewer than a vector more. */
+    BLOCK_CHANNELS = 64,
+    BLOCK_CHANNELS_NARROW = 128, /* of rows of few pixels */
+    NARROW_PIXELS = 28,
+    LEAST_CHANNELS = 16,
+};
 
 int64_t cpu_conv_last_depthwise_packed_count(const Shape *weights) {
     return shape_count_unchecked(weights);
@@ -76,17 +85,17 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
         __attribute__((vector_size(4 * (LANES)), aligned(4), may_alias));                          \
     DEFINE_SPAN(level, TARGET, LANES, 2);                                                          \
     DEFINE_SPAN(level, TARGET, LANES, 1);                                                          \
-    DEFINE_TILE(level, TARGET, LANES, 1, 6);                                                       \
+    DEFINE_TILE(level, TARGET, LANES, 1, 4);                                                       \
     TARGET static void pixels_##level(const CpuConvLastDepthwise *conv, const float *x,            \
-        const float *w, int64_t row_count, int64_t column_count, int64_t pixels, float *y) {       \
-        const int64_t channels = conv->channels;                                                   \
+        const float *w, int64_t row_count, int64_t column_count, int64_t pixels, int64_t channels, \
+        float *y) {                                                                                \
         if (channels < (LANES)) {                                                                  \
-            narrower(conv, x, w, row_count, column_count, pixels, y);                              \
+            narrower(conv, x, w, row_count, column_count, pixels, channels, y);                    \
             return;                                                                                \
         }                                                                                          \
         int64_t c = 0;                                                                             \
-        for (; pixels == 1 && c + 6 * (LANES) <= channels; c += 6 * (LANES))                       \
-            tile_##level##_1x6(conv, x + c, w + c, row_count, column_count, y + c);                \
+        for (; pixels == 1 && c + 4 * (LANES) <= channels; c += 4 * (LANES))                       \
+            tile_##level##_1x4(conv, x + c, w + c, row_count, column_count, y + c);                \
         for (; c + 2 * (LANES) <= channels; c += 2 * (LANES))                                      \
             span_##level##_2(conv, x + c, w + c, row_count, column_count, pixels, y + c);          \
         for (; c < channels; c += (LANES)) {                                                       \
@@ -97,8 +106,9 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     struct pixels_need_semicolon
 
 static void no_pixels(const CpuConvLastDepthwise *conv, const float *x, const float *w,
-    int64_t row_count, int64_t column_count, int64_t pixels, float *y) {
-    (void)conv, (void)x, (void)w, (void)row_count, (void)column_count, (void)pixels, (void)y;
+    int64_t row_count, int64_t column_count, int64_t pixels, int64_t channels, float *y) {
+    (void)conv, (void)x, (void)w, (void)row_count, (void)column_count, (void)pixels;
+    (void)channels, (void)y;
 }
 
 DEFINE_PIXELS(one, , 1, no_pixels);
@@ -154,21 +164,37 @@ void cpu_conv_last_depthwise_prepare(CpuConvLastDepthwise *conv, CpuLevel level)
         conv->end_whole--;
 }
 
+/* A block of channels of a row of outputs. */
+typedef struct Block {
+    const float *image, *w; /* from the block's first channel on, as `y` */
+    int64_t channels;
+    Reach rows;
+    float *y;
+} Block;
+
 /* Outputs of a row whose windows have the same columns inside. */
-static void sum_pixels(const Run *run, const float *image, const Reach *rows, int64_t column,
-    int64_t pixels, float *y) {
-    const CpuConvLastDepthwise *conv = run->conv;
+static void sum_pixels(
+    const CpuConvLastDepthwise *conv, const Block *block, int64_t column, int64_t pixels) {
     const Window *window = &conv->window;
-    const Reach columns = reach_of(window, WIDTH, column);
+    const Reach columns = reach_of(window, WIDTH, column), *rows = &block->rows;
     const int64_t row_count = rows->end - rows->begin, column_count = columns.end - columns.begin;
-    const float *x = image, *w = run->buffers.w;
+    const float *x = block->image, *w = block->w;
     if (row_count > 0 && column_count > 0) {
         const int64_t row = rows->at + rows->begin * window->dilation[HEIGHT];
         x += (row * window->input[WIDTH] + columns.at + columns.begin * window->dilation[WIDTH]) *
              conv->channels;
         w += (rows->begin * window->kernel[WIDTH] + columns.begin) * conv->channels;
     }
-    conv->pixels(conv, x, w, row_count, column_count, pixels, y + column * conv->channels);
+    conv->pixels(conv, x, w, row_count, column_count, pixels, block->channels,
+        block->y + column * conv->channels);
+}
+
+static void sum_block(const CpuConvLastDepthwise *conv, const Block *block) {
+    for (int64_t i = 0; i < conv->first_whole; i++) sum_pixels(conv, block, i, 1);
+    if (conv->end_whole > conv->first_whole)
+        sum_pixels(conv, block, conv->first_whole, conv->end_whole - conv->first_whole);
+    for (int64_t i = conv->end_whole; i < conv->window.output[WIDTH]; i++)
+        sum_pixels(conv, block, i, 1);
 }
 
 static void run_row(const Run *run, int64_t image, int64_t row) {
@@ -178,23 +204,27 @@ static void run_row(const Run *run, int64_t image, int64_t row) {
     const int64_t at = (image * window->output[HEIGHT] + row) * width * channels;
     const float *x =
         run->buffers.x + image * window->input[HEIGHT] * window->input[WIDTH] * channels;
-    float *y = run->buffers.y + at;
-    const Reach rows = reach_of(window, HEIGHT, row);
-    for (int64_t i = 0; i < conv->first_whole; i++) sum_pixels(run, x, &rows, i, 1, y);
-    if (conv->end_whole > conv->first_whole)
-        sum_pixels(run, x, &rows, conv->first_whole, conv->end_whole - conv->first_whole, y);
-    for (int64_t i = conv->end_whole; i < width; i++) sum_pixels(run, x, &rows, i, 1, y);
-    const CpuEpilogueRows all = {
-        .rows = width,
-        .count = channels,
-        .sums = y,
-        .sums_step = channels,
-        .bias = conv->has_bias ? run->buffers.bias : NULL,
-        .residual = conv->has_residual ? run->buffers.residual + at : NULL,
-        .to = y,
-        .to_step = channels,
-    };
-    conv->epilogue_rows(&conv->epilogue, &all);
+    const int64_t most = width <= NARROW_PIXELS ? BLOCK_CHANNELS_NARROW : BLOCK_CHANNELS;
+    Block block = {.rows = reach_of(window, HEIGHT, row)};
+    for (int64_t c = 0; c < channels; c += block.channels) {
+        const int64_t left = channels - c;
+        block.channels = left < most + LEAST_CHANNELS ? left : most;
+        block.image = x + c;
+        block.w = run->buffers.w + c;
+        block.y = run->buffers.y + at + c;
+        sum_block(conv, &block);
+        const CpuEpilogueRows all = {
+            .rows = width,
+            .count = block.channels,
+            .sums = block.y,
+            .sums_step = channels,
+            .bias = conv->has_bias ? run->buffers.bias + c : NULL,
+            .residual = conv->has_residual ? run->buffers.residual + at + c : NULL,
+            .to = block.y,
+            .to_step = channels,
+        };
+        conv->epilogue_rows(&conv->epilogue, &all);
+    }
 }
 
 static Error *run_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {

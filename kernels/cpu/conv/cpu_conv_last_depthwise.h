@@ -8,9 +8,10 @@
 #include "kernels/cpu/conv/cpu_conv_last.h"
 
 typedef struct CpuConvLastDepthwise CpuConvLastDepthwise;
-/* Adds the products for `pixels` outputs, whose inputs are `step` floats of the image apart. */
+/* Adds the products of so many channels for `pixels` outputs that follow each other in a row, with
+ * the positions of the kernel that lie in the image for all of them. */
 typedef void CpuDepthwisePixels(const CpuConvLastDepthwise *conv, const float *x, const float *w,
-    int64_t row_count, int64_t column_count, int64_t pixels, float *y);
+    int64_t row_count, int64_t column_count, int64_t pixels, int64_t channels, float *y);
 
 struct CpuConvLastDepthwise {
     Window window; /* of two dimensions */
