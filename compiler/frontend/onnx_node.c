@@ -68,7 +68,7 @@ Error *onnx_convert_same_name(const OnnxNode *node) {
 /* Operators that only handlers build. */
 static bool is_own(OperatorId id) {
     return id == OPERATOR_SPLIT_BOUNDS || id == OPERATOR_ALIGN_AXES || id == OPERATOR_TREE_SCORES ||
-           id == OPERATOR_TOKENIZER;
+           id == OPERATOR_TOKENIZER || id == OPERATOR_STRING_HASH;
 }
 
 /* Finds the handler or the composition of a node; NULL where there is none. */

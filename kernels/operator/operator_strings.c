@@ -14,6 +14,7 @@ OperatorStrings operator_strings(
         return result == 0 ? OPERATOR_STRINGS_AS_INPUTS : OPERATOR_STRINGS_NEVER;
     case OPERATOR_EQUAL:
     case OPERATOR_REGEX_FULL_MATCH:
+    case OPERATOR_STRING_HASH:
     case OPERATOR_TF_IDF_VECTORIZER:
     case OPERATOR_SHAPE:
     case OPERATOR_SIZE:

@@ -41,6 +41,12 @@ Error *shape_rule_string_normalizer(PlanRequest *request) {
     return NULL;
 }
 
+Error *shape_rule_string_hash(PlanRequest *request) {
+    TRY(rule_check_dtype(request, 0, STRING_SET));
+    rule_set(request, 0, DTYPE_UINT32, rule_shape(request, 0));
+    return NULL;
+}
+
 Error *shape_rule_regex_full_match(PlanRequest *request) {
     OWN(Regex, regex) = NULL;
     TRY(rule_check_dtype(request, 0, STRING_SET));

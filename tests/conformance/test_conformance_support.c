@@ -10,11 +10,11 @@ static uint8_t ask(Device *device, const char *name, DType dtype, ConformanceSup
 }
 
 /* Cases are numbers: tests/kernels/test_cpu_string_*.c, test_cpu_regex_full_match.c,
- * test_cpu_tokenizer.c and tests/programs/strings.lva look at these. */
+ * test_cpu_tokenizer.c, test_cpu_string_hash.c and tests/programs/strings.lva look at these. */
 static bool is_of_strings(OperatorId id) {
     return id == OPERATOR_STRING_CONCAT || id == OPERATOR_STRING_SPLIT ||
            id == OPERATOR_STRING_NORMALIZER || id == OPERATOR_REGEX_FULL_MATCH ||
-           id == OPERATOR_TOKENIZER;
+           id == OPERATOR_TOKENIZER || id == OPERATOR_STRING_HASH;
 }
 
 /* An operator without a row would be tested nowhere. */

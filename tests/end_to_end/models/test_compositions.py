@@ -128,6 +128,8 @@ TOLERANCES = {"DynamicQuantizeLSTM": 5e-3}
 # onnxruntime has no kernel for these on a CPU; what they mean is written down here.
 BY_HAND = [
     ("BiasDropout", [f(3, 4), f(4), f(3, 4)], {}, lambda x, b, r: x + b + r),
+    ("FusedMatMulActivation", [f(3, 4), f(5, 4)], {"activation": "Relu", "transB": 1, "alpha": 0.5},
+     lambda a, b: np.maximum(a @ b.T * np.float32(0.5), 0)),
     ("BiasSplitGelu", [f(2, 3, 8), f(8)], {}, lambda x, b: (x + b)[..., :4] * _gelu((x + b)[..., 4:])),
     ("SimplifiedLayerNormalization", [f(3, 8), f(8)], {}, lambda x, g: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * g),
     ("MulInteger", [u8(3, 4), zero(3), u8(3, 4), zero(2)], {},

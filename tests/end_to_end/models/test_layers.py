@@ -28,7 +28,34 @@ def flag(value):
 
 
 # (operator, inputs in their order (None: left out), attributes, number of outputs or which ones)
-CASES = []
+STATE = f(2, 2, 3, 4)
+ATTEND = [f(2, 2, 12), f(2, 2, 6) / 3, f(2, 2, 8)]
+FADE, FADES, RATE = (SEED.uniform(-1, 0, (2, 2, 2)).astype(np.float32), SEED.uniform(-1, 0, (2, 2, 6)).astype(np.float32),
+                     SEED.random((2, 2, 2)).astype(np.float32))
+GROUPED = {"q_num_heads": 4, "kv_num_heads": 2}
+PLACES = SEED.integers(0, 9, (3, 2, 3)).astype(np.int64)
+TABLES = [f(9, 6), f(9, 6)]
+CASES = [
+    ("GatedAdd", [f(2, 3, 4), f(2, 3, 4), f(2, 3, 1)], {}, 1),
+    ("ScaledSiLU", [f(3, 9)], {"alpha": 0.5}, 1),
+    ("ScaledSiLU", [f(3, 9), np.float32(2)], {"alpha": 0.5}, 1),
+    ("SampleOp", [f(3)], {}, 1),
+    *[("BranchwiseRMSNorm", [f(2, 12), scale], {"num_branches": 3}, 1) for scale in (None, f(12), f(3, 4), f(4))],
+    ("BranchwiseRMSNorm", [f(2, 3, 4), f(4)], {"epsilon": 1e-3}, 1),
+    *[("GatedRMSNorm", [f(2, 3, 8), f(4), f(2, 3, 8)], {"activation": kind}, 1) for kind in ("silu", "sigmoid")],
+    ("EngramGate", [f(2, 3, 2, 4), f(2, 3, 2, 4), f(2, 3, 4), f(2, 4), f(2, 4), f(2, 4)], {}, 2),
+    *[("MRotaryEmbedding", [f(2, 2, 3, 12), PLACES, *TABLES], {"mrope_section": [2, 2, 2], "mrope_layout": layout}, 1)
+      for layout in (0, 1)],
+    ("CausalConvWithState", [f(2, 3, 5), f(3, 1, 4), f(3), f(2, 3, 3)], {"activation": "silu"}, 2),
+    ("CausalConvWithState", [f(2, 3, 5), f(3, 1, 2)], {"dilation": 2}, 2),
+    ("CausalConvWithState", [f(2, 5, 3), f(3, 1, 4), None, f(2, 3, 3)], {"channels_last": 1}, 2),
+    ("LinearAttentionGate", [f(2, 3, 4), f(4), f(4), f(2, 3, 4)], {}, 2),
+    ("LinearAttention", ATTEND, {**GROUPED, "update_rule": "linear"}, 2),
+    ("LinearAttention", [*ATTEND, STATE, FADES], {**GROUPED, "update_rule": "gated", "scale": 0.3}, 2),
+    ("LinearAttention", [*ATTEND, STATE, None, RATE], {**GROUPED, "update_rule": "delta"}, 2),
+    ("LinearAttention", [*ATTEND, STATE, FADE, RATE], GROUPED, 2),
+    ("LinearAttention", [f(2, 2, 3), *ATTEND[1:], None, FADE, RATE], {**GROUPED, "q_num_heads": 1}, 2),
+]
 # onnxruntime has no kernel for these on a CPU; what they mean is written down here.
 X, W, B = f(BATCH, ROWS, HIDDEN), f(HIDDEN, 3 * HIDDEN), f(3 * HIDDEN)
 GLOBAL_W, GLOBAL_B = f(HIDDEN, 3 * HIDDEN), f(3 * HIDDEN)
@@ -80,7 +107,22 @@ def decoders(fixed, use_past, has_state, hidden=None):
     return "DecoderAttention", [QUERY, KEY, Q_W, KV_W, B, hidden, *caches, *flags], TWO, decoder
 
 
+def remove(x, counts):
+    real = np.arange(x.shape[1]) < counts[:, None]
+    order = np.concatenate([np.flatnonzero(real), np.flatnonzero(~real)])
+    return [x[real], order.reshape(real.shape).astype(np.int32), np.cumsum([0, *counts]).astype(np.int32), counts.max(keepdims=True)]
+
+
+def turn(angles, q, q_turned, k, k_turned):
+    sin, cos = np.sin(angles)[:, None], np.cos(angles)[:, None]
+    return [q * cos + q_turned * sin, k * cos + k_turned * sin]
+
+
 BY_HAND = [
+    ("GemmaRotaryEmbedding", [f(2, 3, 4), *[f(2, 2, 3, 4) for _ in range(4)]], {}, turn),
+    ("RemovePadding", [f(3, 4, 2), i([3, 1, 4])], {}, remove),
+    ("BitmaskDropout", [f(3, 4)], {}, lambda x: [x]),
+    ("BitmaskBiasDropout", [f(3, 4), f(4), f(3, 4)], {}, lambda x, b, r: [x + b + r]),
     *[("LongformerAttention", [X, W, B, HIDDEN_KEYS, GLOBAL_W, GLOBAL_B, GLOBAL], {**TWO, "window": window},
        lambda *x, window=window: longformer(*x, window)) for window in (1, 2)],
     decoders(False, False, False),
@@ -92,6 +134,9 @@ BY_HAND = [
 ]
 REFUSED_CASES = [
     ("LongformerAttention", [X, W, B, HIDDEN_KEYS, GLOBAL_W, GLOBAL_B, GLOBAL], {**TWO, "window": 0}, "a window below 1"),
+    ("LinearAttention", ATTEND, GROUPED, "this update_rule without decay"),
+    ("CausalConvWithState", [f(2, 3, 5), f(3, 1, 4)], {"state_window": 2}, "state_window"),
+    ("BitmaskDropout", [f(3, 4), None, flag(True)], {}, "dropout of training"),
     ("DecoderAttention", [QUERY, KEY, Q_W, KV_W, B, None, CACHES[0], None, *[flag(False)] * 4], TWO, "key_cache without value_cache"),
 ]
 

@@ -10,6 +10,8 @@ static void test_string_rules_leave_to_the_data_what_it_decides(void **state) {
         {"StringConcat", NULL, "string[2] string[3]", "! "},
         {"StringConcat", NULL, "string[2] int8[2]", "! input 1 is int8"},
         {"StringSplit", NULL, "int8[2]", "! input 0 is int8"},
+        {"StringHash", NULL, "string[2,3]", "uint32[2, 3]"},
+        {"StringHash", NULL, "int8[2]", "! input 0 is int8"},
         {"Tokenizer", "{mark=0, mincharnum=1, pad_value=\"\", tokenexp=\"a\"}", "string[2,3]",
             "string[2, 3, -1]"},
         {"Tokenizer", "{mark=0, mincharnum=1, pad_value=\"\", tokenexp=\"a\"}", "string[]",
