@@ -105,7 +105,8 @@ static bool is_of_training(const char *op_type) {
 /* Files that a runtime saved for one processor or one vendor's device: the model is in them no
  * more, but whoever saved it can save it again. */
 static Error *refuse_domain(const Onnx__NodeProto *proto) {
-    if (strcmp(proto->domain, "com.microsoft.nchwc") == 0)
+    if (strcmp(proto->domain, "com.microsoft.nchwc") == 0 ||
+        strcmp(proto->domain, "com.ms.internal.nhwc") == 0)
         FAIL(UNSUPPORTED,
             "the file was optimized for the memory layout of one processor; save it with the "
             "optimization level extended, or a lower one");
@@ -114,6 +115,13 @@ static Error *refuse_domain(const Onnx__NodeProto *proto) {
             "the model was compiled for one vendor's device; save it without ep.context_enable");
     if (strcmp(proto->domain, "com.microsoft") == 0 && is_of_training(proto->op_type))
         FAIL(UNSUPPORTED, "%s is an operator of training; export the model for inference",
+            proto->op_type);
+    if (strcmp(proto->domain, "com.microsoft") == 0 && strcmp(proto->op_type, "Snpe") == 0)
+        FAIL(UNSUPPORTED, "the model was compiled for one vendor's device; save its ONNX form");
+    if (strcmp(proto->domain, "com.microsoft") == 0)
+        FAIL(UNSUPPORTED,
+            "com.microsoft's %s is not built; save the model without it, with onnxruntime's "
+            "optimization level basic",
             proto->op_type);
     FAIL(UNSUPPORTED, "operators of domain %s", proto->domain);
 }

@@ -23,8 +23,10 @@ static void test_onnx_node_names_what_is_not_supported(void **state) {
         UNSUPPORTED, "node layer/7 (Scatterbrain): this operator is not there", model);
     onnx_model_refused(UNSUPPORTED, "node y (AlignAxes): this operator is not there",
         one_node("AlignAxes", "", &node));
-    onnx_model_refused(UNSUPPORTED, "node y (Secret): operators of domain com.microsoft",
+    onnx_model_refused(UNSUPPORTED, "node y (Secret): com.microsoft's Secret is not built",
         one_node("Secret", "com.microsoft", &node));
+    onnx_model_refused(UNSUPPORTED, "node y (Secret): operators of domain elsewhere",
+        one_node("Secret", "elsewhere", &node));
     onnx_model_refused(UNSUPPORTED, "node y (Conv): the file was optimized for the memory layout",
         one_node("Conv", "com.microsoft.nchwc", &node));
     onnx_model_refused(UNSUPPORTED, "node y (EPContext): the model was compiled for one vendor",

@@ -121,7 +121,8 @@ BY_HAND = [
 REFUSED_CASES = [
     *[(name, [f(2, 2)], {}, f"{name} is an operator of training; export the model for inference")
       for name in ("AdamWOptimizer", "SoftmaxCrossEntropyLossInternal", "LayerNormalizationGrad", "YieldOp")],
-    ("Secret", [f(2, 2)], {}, "operators of domain com.microsoft"),
+    ("Secret", [f(2, 2)], {}, "com.microsoft's Secret is not built; save the model without it"),
+    ("Snpe", [f(2, 2)], {}, "compiled for one vendor's device"),
     ("Tokenizer", [TEXTS], {**TOKENS, "separators": [""], "mincharnum": 2}, "mincharnum above 1"),
     ("Tokenizer", [TEXTS], {**TOKENS, "tokenexp": "a", "mincharnum": 0}, "mincharnum is 0, not 1 or more"),
     ("Tokenizer", [TEXTS], {**TOKENS, "tokenexp": "("}, ") is missing"),
