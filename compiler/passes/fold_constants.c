@@ -9,8 +9,9 @@
 #include "kernels/operator/plan.h"
 
 enum {
-    SMALL_BYTES_MAX = 4096, /* a result up to this size is always folded */
-    GROUP_READERS_MAX = 64, /* more readers of one constant are not folded together */
+    PREPARED_BYTES_MAX = 1 << 28, /* of weights that grow */
+    SMALL_BYTES_MAX = 4096,       /* a result up to this size is always folded */
+    GROUP_READERS_MAX = 64,       /* more readers of one constant are not folded together */
 };
 
 typedef struct Folding {
@@ -24,8 +25,21 @@ typedef struct Folding {
     bool again; /* another round finds more */
 } Folding;
 
+/* Whether the binding makes something of weights that are codes of 8 bits or more: it dequantizes
+ * them without blocks (blocks are left to the pass fuse_blocks), or it transposes bytes. */
+static bool prepares_codes(const IrBinding *binding) {
+    const OperatorId id = binding->operator_info->id;
+    if (id != OPERATOR_DEQUANTIZE_LINEAR && id != OPERATOR_TRANSPOSE) return false;
+    const IrVariable *input = ir_resolve(binding->operands[0]);
+    const Tensor *codes = input ? ir_variable_tensor(input) : NULL;
+    if (!codes || !dtype_is_integer(codes->dtype) || dtype_bits(codes->dtype) < 8) return false;
+    if (id == OPERATOR_TRANSPOSE) return dtype_bits(codes->dtype) == 8;
+    return attributes_int(binding->attributes, "block_size") == 0;
+}
+
 /* True when every input is a constant. *out_bytes: limit on the results' size: the size of the
- * constants that disappear. */
+ * constants that disappear. Weights that no integer operator took are dequantized once and not in
+ * each run, though they grow; codes are transposed once, though others read them as they are. */
 static bool inputs_are_constant(
     const Folding *folding, const IrBinding *binding, uint64_t *out_bytes) {
     uint64_t freed = 0;
@@ -38,6 +52,7 @@ static bool inputs_are_constant(
         bool last = input->id >= folding->variable_count || folding->uses[input->id] <= 1;
         if (last) freed += tensor_bytes(tensor);
     }
+    if (prepares_codes(binding)) freed = PREPARED_BYTES_MAX;
     *out_bytes = freed > SMALL_BYTES_MAX ? freed : SMALL_BYTES_MAX;
     return true;
 }

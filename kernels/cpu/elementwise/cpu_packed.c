@@ -1,8 +1,9 @@
 /* Movement of packed elements: unpacks each element to a byte, moves the bytes by their kernel, and
- * packs the result. */
+ * packs the result. Gather moves whole rows of packed bytes where a row has whole bytes. */
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "kernels/cpu/elementwise/cpu_small.h"
+#include "kernels/arguments/arguments.h"
 #include "kernels/operator/kernel_table.h"
 #include "kernels/tensor/dtype_bits.h"
 
@@ -101,8 +102,26 @@ static Error *place(const TensorSpec *spec, uint64_t *inout_total, Operand *out)
 /* The tables with the kernels for bytes of the same operators. */
 static const Kernel *const byte_tables[] = {cpu_movement, cpu_gather, cpu_pad, cpu_generate, NULL};
 
-/* The request with bytes in the place of packed elements. */
-static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out) {
+/* Whether the request is a Gather whose last dimension stays together and has whole bytes. */
+static Error *moves_rows(const PlanRequest *request, bool *out) {
+    const TensorSpec *data = &request->inputs[0];
+    uint32_t axis, rank = data->shape.rank;
+    *out = false;
+    if (request->operator_info->id != OPERATOR_GATHER) return NULL;
+    TRY(arguments_axis(request, &axis));
+    *out = axis + 1 < rank && data->shape.dims[rank - 1] * dtype_bits(data->dtype) % 8 == 0;
+    return NULL;
+}
+
+/* Bytes in the place of packed elements: one for each element, or one for all in it. */
+static void spell_bytes(TensorSpec *spec, bool rows) {
+    if (!dtype_in(DTYPES_PACKED, spec->dtype)) return;
+    int64_t *last = &spec->shape.dims[spec->shape.rank - 1];
+    if (rows) *last = *last * dtype_bits(spec->dtype) / 8;
+    spec->dtype = DTYPE_UINT8;
+}
+
+static Error *plan_inner(Device *device, const PlanRequest *request, bool rows, Plan **out) {
     void *block;
     TRY(memory_alloc(1, sizeof(PlanRequest) + PLAN_INPUTS_MAX * sizeof(TensorSpec), &block));
     PlanRequest *bytes = block;
@@ -111,10 +130,9 @@ static Error *plan_inner(Device *device, const PlanRequest *request, Plan **out)
     bytes->inputs = inputs;
     for (uint32_t i = 0; i < request->input_count; i++) {
         inputs[i] = request->inputs[i];
-        if (dtype_in(DTYPES_PACKED, inputs[i].dtype)) inputs[i].dtype = DTYPE_UINT8;
+        spell_bytes(&inputs[i], rows);
     }
-    for (uint32_t i = 0; i < request->output_count; i++)
-        if (dtype_in(DTYPES_PACKED, bytes->outputs[i].dtype)) bytes->outputs[i].dtype = DTYPE_UINT8;
+    for (uint32_t i = 0; i < request->output_count; i++) spell_bytes(&bytes->outputs[i], rows);
     const Kernel *row = kernel_rows_find(byte_tables, request->operator_info->id);
     Error *error = row->plan(device, bytes, out);
     memory_free(block);
@@ -125,7 +143,9 @@ static Error *plan_packed(Device *device, const PlanRequest *request, Plan **out
     const uint32_t in = request->input_count, all = in + request->output_count;
     OWN(Plan, plan) = NULL;
     uint64_t total = 0;
+    bool rows;
     if (!dtype_in(DTYPES_PACKED, request->outputs[0].dtype)) return cpu_decline(out);
+    TRY(moves_rows(request, &rows));
     TRY(plan_create(
         device, request, "cpu.packed_movement", sizeof(State) + all * sizeof(Operand), &plan));
     State *state = plan_state(plan);
@@ -133,9 +153,9 @@ static Error *plan_packed(Device *device, const PlanRequest *request, Plan **out
     plan->launch = launch_packed;
     plan->in_place = 0;
     state->input_count = in;
-    TRY(plan_inner(device, request, &state->inner));
+    TRY(plan_inner(device, request, rows, &state->inner));
     if (!state->inner) return cpu_decline(out);
-    for (uint32_t i = 0; i < all; i++)
+    for (uint32_t i = 0; i < all && !rows; i++)
         TRY(place(
             i < in ? &request->inputs[i] : &request->outputs[i - in], &total, &state->operands[i]));
     state->inner_workspace = total;

@@ -1,25 +1,24 @@
 #include "tests/kernels/fixtures/everywhere.h"
 
 /* What the operator does with bytes of these numbers, it does with packed elements, too. */
-static void check_like_bytes(const char *operator_name, const char *attributes, uint32_t data_count,
-    Tensor *const *others, uint32_t other_count) {
+static void check_shape_like_bytes(const Shape *shape, const char *operator_name,
+    const char *attributes, uint32_t data_count, Tensor *const *others, uint32_t other_count) {
     static const DType dtypes[] = {
         DTYPE_INT4, DTYPE_UINT4, DTYPE_INT2, DTYPE_UINT2, DTYPE_FLOAT4E2M1, DTYPE_FLOAT6E2M3};
-    const Shape shape = {2, {37, 53}};
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
         Tensor *packed = NULL, *bytes = NULL;
         DeviceCall call = {.operator_name = operator_name, .attributes = attributes};
         call.input_count = data_count + other_count;
         for (uint32_t i = 0; i < data_count; i++)
-            call.inputs[i] = device_tensor_random(dtypes[d], &shape, 0, 1, i + 1);
+            call.inputs[i] = device_tensor_random(dtypes[d], shape, 0, 1, i + 1);
         for (uint32_t i = 0; i < other_count; i++)
             call.inputs[data_count + i] = tensor_retain(others[i]);
         everywhere_run(&call, &packed);
         everywhere_release(&call);
         for (uint32_t i = 0; i < data_count; i++) {
-            Tensor *from = device_tensor_random(dtypes[d], &shape, 0, 1, i + 1);
-            call.inputs[i] = device_tensor_random(DTYPE_FLOAT32, &shape, 0, 1, 1);
-            for (int64_t k = 0; k < shape_count_unchecked(&shape); k++)
+            Tensor *from = device_tensor_random(dtypes[d], shape, 0, 1, i + 1);
+            call.inputs[i] = device_tensor_random(DTYPE_FLOAT32, shape, 0, 1, 1);
+            for (int64_t k = 0; k < shape_count_unchecked(shape); k++)
                 ((float *)tensor_data(call.inputs[i]))[k] = (float)device_tensor_get(from, k);
             tensor_release(from);
         }
@@ -36,6 +35,12 @@ static void check_like_bytes(const char *operator_name, const char *attributes, 
     }
 }
 
+static void check_like_bytes(const char *operator_name, const char *attributes, uint32_t data_count,
+    Tensor *const *others, uint32_t other_count) {
+    const Shape shape = {2, {37, 53}};
+    check_shape_like_bytes(&shape, operator_name, attributes, data_count, others, other_count);
+}
+
 static Tensor *ints(uint32_t count, const double *values) {
     return device_tensor(DTYPE_INT64, values, 1, (int)count);
 }
@@ -50,6 +55,10 @@ static void test_packed_elements_move_as_bytes_do(void **state) {
     check_like_bytes("Pad", NULL, 1, &pads, 1);
     check_like_bytes("Pad", "{mode=\"reflect\"}", 1, &pads, 1);
     check_like_bytes("Gather", "{axis=0}", 1, &index, 1);
+    /* rows of whole bytes, and columns that are none */
+    const Shape rows = {3, {37, 2, 8}}, square = {2, {40, 40}};
+    check_shape_like_bytes(&rows, "Gather", "{axis=0}", 1, &index, 1);
+    check_shape_like_bytes(&square, "Gather", "{axis=-1}", 1, &index, 1);
     check_like_bytes("Slice", NULL, 1, slice, 4);
     check_like_bytes("Tile", NULL, 1, &times, 1);
     check_like_bytes("Concat", "{axis=1}", 3, NULL, 0);
