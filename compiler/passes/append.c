@@ -243,6 +243,8 @@ static Error *turn_attention(const Growth *growth, IrBinding *binding) {
     TRY(attributes_set_float(attributes, "scale", attributes_float(binding->attributes, "scale")));
     TRY(attributes_set_int(
         attributes, "transposed_key", attributes_int(binding->attributes, "transposed_key")));
+    if (attributes_int(binding->attributes, "zero_nan"))
+        TRY(attributes_set_int(attributes, "zero_nan", 1));
     static const char *const names[] = {"key_rows_first", "value_rows_first"};
     for (uint32_t i = 0; i < 2; i++) {
         const bool now = is_of_growth(growth, binding->operands[1 + i]);

@@ -1,7 +1,9 @@
 /* Softmax(scale * Q @ K' + mask) @ V becomes one operator, so that the scores are never in memory.
- * A mask by Where (scores, or a large negative number) becomes an added mask. ONNX's Attention is
- * fused, too, unless it has further features; its past is joined with keys and values before, where
- * the pass append can see a loop that makes them longer. */
+ * The scale may stand at Q and K. Two masks are added to each other. A mask by Where (scores, or a
+ * large negative number) becomes an added mask. Weights that are not numbers may become 0, as
+ * PyTorch's exporters write it for queries that see no key. ONNX's Attention is fused, too, unless
+ * it has further features; its past is joined with keys and values before, where the pass append
+ * can see a loop that makes them longer. */
 #include <math.h>
 
 #include "compiler/ir/ir_permutation.h"
@@ -10,7 +12,7 @@
 #include "kernels/tensor/dtype_scalar.h"
 
 typedef struct Scores {
-    IrVariable *query, *key, *mask; /* mask: NULL if there is none */
+    IrVariable *query, *key, *mask, *bias; /* mask, bias: NULL if there is none */
     double scale;
     bool transposed_key;
 } Scores;
@@ -21,34 +23,67 @@ static bool is_last_axis(const IrBinding *softmax) {
     return axis == -1 || (type->rank_known && axis == (int64_t)type->rank - 1);
 }
 
-/* The product, perhaps scaled. */
-static bool match_product(
-    const Fusion *fusion, const IrBinding *root, IrVariable *value, Scores *scores) {
+/* The value in front of up to two products and quotients with scalars, which go into the scale. */
+static IrVariable *strip_scale(
+    const Fusion *fusion, const IrBinding *root, IrVariable *value, double *inout_scale) {
     double scalar;
-    const IrVariable *scaled = value;
-    scores->scale = 1;
     for (uint32_t step = 0; step < 2; step++) {
         const IrBinding *mul = fusion_sole_maker(fusion, root, value, OPERATOR_MUL);
         const IrBinding *div = fusion_sole_maker(fusion, root, value, OPERATOR_DIV);
+        const IrVariable *scaled = value;
         if (mul && fusion_scalar(fusion_operand(mul, 1), &scalar)) {
-            scores->scale *= scalar;
+            *inout_scale *= scalar;
             value = fusion_operand(mul, 0);
         } else if (mul && fusion_scalar(fusion_operand(mul, 0), &scalar)) {
-            scores->scale *= scalar;
+            *inout_scale *= scalar;
             value = fusion_operand(mul, 1);
         } else if (div && fusion_scalar(fusion_operand(div, 1), &scalar) && scalar != 0) {
-            scores->scale /= scalar;
+            *inout_scale /= scalar;
             value = fusion_operand(div, 0);
         }
+        if (scaled != value && !fusion_same_rank(&scaled->type, &value->type)) return NULL;
     }
+    return value;
+}
+
+/* The keys that two Reshapes around a Transpose turn into columns: [b, h, t, d] to [b * h, t, d],
+ * [b * h, d, t] and [b, h, d, t]. NULL for another key. */
+static IrVariable *flat_transposed(
+    const Fusion *fusion, const IrBinding *root, const IrVariable *columns) {
+    enum { RANK = 4 };
+    const IrBinding *last = fusion_sole_maker(fusion, root, columns, OPERATOR_RESHAPE);
+    const IrVariable *turned = last ? fusion_operand(last, 0) : NULL;
+    const IrBinding *transpose = fusion_sole_maker(fusion, root, turned, OPERATOR_TRANSPOSE);
+    if (!transpose || !ir_swaps_last(transpose)) return NULL;
+    const IrVariable *flat = fusion_operand(transpose, 0);
+    const IrBinding *first = fusion_sole_maker(fusion, root, flat, OPERATOR_RESHAPE);
+    IrVariable *rows = first ? fusion_operand(first, 0) : NULL;
+    if (!rows || !rows->type.rank_known || rows->type.rank != RANK) return NULL;
+    if (!flat->type.rank_known || flat->type.rank != RANK - 1) return NULL;
+    IrType swapped = rows->type, inner = flat->type;
+    swapped.dims[RANK - 2] = rows->type.dims[RANK - 1];
+    swapped.dims[RANK - 1] = rows->type.dims[RANK - 2];
+    for (uint32_t i = 1; i < RANK - 1; i++) inner.dims[i] = rows->type.dims[i + 1];
+    inner.dims[0] = flat->type.dims[0];
+    return fusion_same_shape(&swapped, &columns->type) && fusion_same_shape(&inner, &flat->type)
+               ? rows
+               : NULL;
+}
+
+/* The product, perhaps scaled. */
+static bool match_product(
+    const Fusion *fusion, const IrBinding *root, IrVariable *value, Scores *scores) {
+    scores->scale = 1;
+    value = strip_scale(fusion, root, value, &scores->scale);
     const IrBinding *product = fusion_sole_maker(fusion, root, value, OPERATOR_MATMUL);
-    if (!product || (scaled != value && !fusion_same_rank(&scaled->type, &value->type)))
-        return false;
-    scores->query = fusion_operand(product, 0);
-    scores->key = fusion_operand(product, 1);
+    if (!product) return false;
+    scores->query = strip_scale(fusion, root, fusion_operand(product, 0), &scores->scale);
+    scores->key = strip_scale(fusion, root, fusion_operand(product, 1), &scores->scale);
+    if (!scores->query || !scores->key) return false;
     const IrBinding *transpose = fusion_sole_maker(fusion, root, scores->key, OPERATOR_TRANSPOSE);
-    scores->transposed_key = !(transpose && ir_swaps_last(transpose));
-    if (!scores->transposed_key) scores->key = fusion_operand(transpose, 0);
+    IrVariable *rows = flat_transposed(fusion, root, scores->key);
+    scores->transposed_key = !rows && !(transpose && ir_swaps_last(transpose));
+    if (!scores->transposed_key) scores->key = rows ? rows : fusion_operand(transpose, 0);
     return dtype_scalar_holds(value->type.dtype, scores->scale);
 }
 
@@ -56,28 +91,69 @@ static bool is_mask(const IrVariable *mask, const IrVariable *value) {
     return fusion_broadcasts(&mask->type, &value->type);
 }
 
+/* The result of an equal operator without attributes in front of the root, such as an earlier
+ * layer's mask, or NULL. */
+static IrVariable *made_before(
+    const IrBinding *root, OperatorId id, uint32_t count, IrVariable *const *inputs) {
+    enum { SEARCH_MAX = 4096 };
+    const IrBinding *maker = root->previous;
+    for (uint32_t i = 0; maker && i < SEARCH_MAX; i++, maker = maker->previous) {
+        if (maker->kind != IR_OPERATOR || maker->operator_info->id != id) continue;
+        bool same = true;
+        for (uint32_t k = 0; same && k < count; k++) {
+            const IrVariable *operand = fusion_operand(maker, k);
+            double mine, other;
+            same = operand == inputs[k] ||
+                   (fusion_scalar(operand, &other) && fusion_scalar(inputs[k], &mine) &&
+                       mine == other && fusion_same_shape(&operand->type, &inputs[k]->type));
+        }
+        if (same) return maker->results[0];
+    }
+    return NULL;
+}
+
 /* The mask of Where(condition, scores, fill): 0 and fill by the condition, made once for all
  * layers. */
 static Error *mask_of_where(
     Fusion *fusion, IrBinding *root, const IrBinding *where, IrVariable **out) {
-    enum { SEARCH_MAX = 64 };
     IrVariable *condition = fusion_operand(where, 0), *fill = fusion_operand(where, 2);
-    const IrBinding *maker = where->previous;
-    /* an earlier layer's equal mask stands before that layer's attention */
-    for (uint32_t i = 0; maker && i < SEARCH_MAX * SEARCH_MAX; i++, maker = maker->previous) {
-        if (maker->kind != IR_OPERATOR || maker->operator_info->id != OPERATOR_WHERE) continue;
-        double zero;
-        if (fusion_operand(maker, 0) != condition || fusion_operand(maker, 2) != fill) continue;
-        if (!fusion_scalar(fusion_operand(maker, 1), &zero) || zero != 0) continue;
-        *out = maker->results[0];
-        return NULL;
-    }
     IrVariable *inputs[3] = {condition, NULL, fill};
     Shape scalar = {0};
     TRY(constants_zeros(fusion->module, fill->type.dtype, &scalar, &inputs[1]));
+    *out = made_before(root, OPERATOR_WHERE, 3, inputs);
+    if (*out) return NULL;
     IrType type = condition->type;
     type.dtype = fill->type.dtype;
     return fusion_insert(fusion, root, "Where", NULL, 3, inputs, &type, out);
+}
+
+/* The sum of both masks, made once for all layers. */
+static Error *add_masks(
+    Fusion *fusion, IrBinding *root, IrVariable *mask, IrVariable **inout_mask) {
+    IrVariable *inputs[2] = {*inout_mask, mask};
+    *inout_mask = made_before(root, OPERATOR_ADD, 2, inputs);
+    if (*inout_mask) return NULL;
+    const bool longer = inputs[0]->type.rank >= inputs[1]->type.rank;
+    const IrType *large = &inputs[!longer]->type, *small = &inputs[longer]->type;
+    IrType type = *large;
+    for (uint32_t i = 1; i <= small->rank; i++)
+        if (type.dims[large->rank - i] == 1)
+            type.dims[large->rank - i] = small->dims[small->rank - i];
+    return fusion_insert(fusion, root, "Add", NULL, 2, inputs, &type, inout_mask);
+}
+
+/* Matches scores with a mask or without. */
+static bool match_added(
+    const Fusion *fusion, const IrBinding *root, IrVariable *value, Scores *scores) {
+    const IrBinding *add = fusion_sole_maker(fusion, root, value, OPERATOR_ADD);
+    scores->mask = NULL;
+    for (uint32_t i = 0; add && i < 2; i++) {
+        IrVariable *inner = fusion_operand(add, i);
+        if (!match_product(fusion, root, inner, scores)) continue;
+        scores->mask = fusion_operand(add, 1 - i);
+        return scores->mask->type.dtype == inner->type.dtype && is_mask(scores->mask, inner);
+    }
+    return match_product(fusion, root, value, scores);
 }
 
 /* Matches the value before the scores' Softmax. *out_where: a Where that must become a mask. Its
@@ -88,13 +164,14 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
     const IrBinding *add = fusion_sole_maker(fusion, root, value, OPERATOR_ADD);
     const IrBinding *where = fusion_sole_maker(fusion, root, value, OPERATOR_WHERE);
     *out_where = NULL;
-    scores->mask = NULL;
-    for (uint32_t i = 0; add && i < 2; i++) {
-        IrVariable *inner = fusion_operand(add, i);
-        if (!match_product(fusion, root, inner, scores)) continue;
-        scores->mask = fusion_operand(add, 1 - i);
-        return scores->mask->type.dtype == inner->type.dtype && is_mask(scores->mask, inner);
-    }
+    scores->mask = scores->bias = NULL;
+    for (uint32_t i = 0; add && i < 2; i++)
+        if (match_added(fusion, root, fusion_operand(add, i), scores)) {
+            IrVariable **last = scores->mask ? &scores->bias : &scores->mask;
+            *last = fusion_operand(add, 1 - i);
+            return (*last)->type.dtype == value->type.dtype &&
+                   is_mask(*last, fusion_operand(add, i));
+        }
     double fill;
     if (where && fusion_scalar(fusion_operand(where, 2), &fill) && fill <= SMALL_ENOUGH) {
         IrVariable *inner = fusion_operand(where, 1);
@@ -197,11 +274,26 @@ static Error *fuse_operator(Fusion *fusion, IrBinding *root) {
     return fusion_replace(fusion, root, "FusedAttention", attributes, 3, inputs);
 }
 
+/* The Softmax that makes the weights, perhaps with 0 where a weight is not a number. */
+static const IrBinding *find_softmax(
+    const Fusion *fusion, const IrBinding *root, const IrVariable *weights, bool *out_clears) {
+    const IrBinding *where = fusion_sole_maker(fusion, root, weights, OPERATOR_WHERE);
+    double zero;
+    *out_clears = where != NULL;
+    if (!where) return fusion_sole_maker(fusion, root, weights, OPERATOR_SOFTMAX);
+    const IrVariable *kept = fusion_operand(where, 2);
+    const IrBinding *test =
+        fusion_sole_maker(fusion, root, fusion_operand(where, 0), OPERATOR_IS_NAN);
+    if (!test || fusion_operand(test, 0) != kept || fusion_uses(fusion, kept) != 2) return NULL;
+    if (!fusion_scalar(fusion_operand(where, 1), &zero) || zero != 0) return NULL;
+    return fusion_maker(root, kept, OPERATOR_SOFTMAX);
+}
+
 static Error *rule(Fusion *fusion, IrBinding *root) {
     if (root->operator_info->id == OPERATOR_ATTENTION) return fuse_operator(fusion, root);
     if (root->operator_info->id != OPERATOR_MATMUL) return NULL;
-    const IrBinding *softmax =
-        fusion_sole_maker(fusion, root, fusion_operand(root, 0), OPERATOR_SOFTMAX);
+    bool clears;
+    const IrBinding *softmax = find_softmax(fusion, root, fusion_operand(root, 0), &clears);
     if (!softmax || !is_last_axis(softmax)) return NULL;
     if (!fusion_takes(root->results[0]->type.dtype)) return NULL;
     Scores scores;
@@ -213,10 +305,12 @@ static Error *rule(Fusion *fusion, IrBinding *root) {
         if (!ranked[i]->type.rank_known || ranked[i]->type.rank < 2) return NULL;
     TRY(key_in_rows(fusion, root, &scores));
     if (where) TRY(mask_of_where(fusion, root, where, &scores.mask));
+    if (scores.bias) TRY(add_masks(fusion, root, scores.bias, &scores.mask));
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "scale", scores.scale));
     TRY(attributes_set_int(attributes, "transposed_key", scores.transposed_key));
+    if (clears) TRY(attributes_set_int(attributes, "zero_nan", 1));
     IrVariable *inputs[4] = {scores.query, scores.key, fusion_operand(root, 1), scores.mask};
     return fusion_replace(fusion, root, "FusedAttention", attributes, 4, inputs);
 }

@@ -178,7 +178,9 @@ static bool elements_equal(const IrType *a, const IrType *b) {
 bool probe_equal(const Probe *a, const Probe *b) {
     if (a->state != b->state || a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank)
         return false;
-    if (a->shape_tainted != b->shape_tainted || a->value_tainted != b->value_tainted) return false;
+    if (a->shape_tainted != b->shape_tainted || a->value_tainted != b->value_tainted ||
+        a->shape_limited != b->shape_limited)
+        return false;
     return memcmp(a->dims, b->dims, sizeof a->dims) == 0 && values_equal(a, b) &&
            elements_equal(a->element, b->element);
 }
@@ -321,7 +323,10 @@ Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool sticky,
     }
     bool same_value = values_equal(probe, other);
     bool tainted = probe->value_tainted || other->value_tainted;
+    probe->shape_limited = (probe->shape_limited || !probe->shape_tainted) &&
+                           (other->shape_limited || !other->shape_tainted);
     probe->shape_tainted = probe->shape_tainted || other->shape_tainted;
+    probe->shape_limited = probe->shape_limited && probe->shape_tainted;
     TRY(join_dims(context, groups, sticky, variable, probe, other));
     if (same_value)
         probe->value_tainted = tainted;
@@ -376,11 +381,9 @@ bool probe_dim_is_fixed(const Probe *probe, uint32_t dim) {
     return true;
 }
 
-bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim) {
+bool probe_sizes_are_sum(const ProbeContext *context, const int64_t sizes[PROBE_WORLDS]) {
     /* many ranges of many symbols would otherwise take time by the square of their number */
     enum { ADDENDS_MAX = 4096 };
-    int64_t sizes[PROBE_WORLDS];
-    for (uint32_t w = 0; w < PROBE_WORLDS; w++) sizes[w] = probe->dims[w][dim];
     if (context->symbol_count > 0 && *table_find(context, sizes) > 0) return true;
     for (size_t i = 0; i < context->symbol_count && i < ADDENDS_MAX; i++) {
         int64_t rest[PROBE_WORLDS];
@@ -392,6 +395,12 @@ bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim)
         if (fixed ? rest[0] >= 0 : *table_find(context, rest) > 0) return true;
     }
     return false;
+}
+
+bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim) {
+    int64_t sizes[PROBE_WORLDS];
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) sizes[w] = probe->dims[w][dim];
+    return probe_sizes_are_sum(context, sizes);
 }
 
 static Error *dim_to_type(ProbeContext *context, const Probe *probe, uint32_t dim, int64_t *out) {

@@ -24,6 +24,11 @@ typedef struct Probe {
     ProbeState state;
     IrTypeKind kind;
     bool shape_tainted, value_tainted;
+    /* The tainted shape is right for all sizes up to some bound: it is wrong only where a size is
+     * larger than a table, which cuts a slice off. */
+    bool shape_limited;
+    bool guessed; /* the operator's rule refused the inputs in some world; other sizes may do better
+                   */
     bool has_value; /* has values (a tensor) or scalars (an int or bool) */
     DType dtype;
     uint32_t rank;
@@ -79,8 +84,11 @@ MUST_CHECK Error *probe_join(ProbeContext *context, ProbeGroups *groups, bool st
 MUST_CHECK Error *probe_to_type(ProbeContext *context, const Probe *probe, IrType *out);
 /* Returns whether a dimension is the same in all worlds. */
 bool probe_dim_is_fixed(const Probe *probe, uint32_t dim);
-/* Returns whether a dimension is one symbol, or the sum of two symbols, or of one symbol and a
- * non-negative number. Only sums of the first few thousand symbols are found. */
+/* Returns whether numbers, one for each world, are those of one symbol, or of the sum of two
+ * symbols or of one symbol and a non-negative number. Such a number is never negative. Only sums of
+ * the first few thousand symbols are found. */
+bool probe_sizes_are_sum(const ProbeContext *context, const int64_t sizes[PROBE_WORLDS]);
+/* The same for a dimension. */
 bool probe_is_sum(const ProbeContext *context, const Probe *probe, uint32_t dim);
 /* Joins the types of elements; either may be NULL (no element). */
 MUST_CHECK Error *probe_join_elements(

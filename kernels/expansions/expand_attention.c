@@ -18,6 +18,14 @@ static Error *add_rows_moved(ExpansionBuilder *builder, bool columns, uint32_t *
     return expansion_transpose(builder, *inout_value, perm, inout_value);
 }
 
+/* Zeros for the weights that are no numbers. */
+static Error *add_zeros(ExpansionBuilder *builder, uint32_t *inout_value) {
+    uint32_t zero, test;
+    TRY(expansion_scalar(builder, expansion_spec(builder, *inout_value).dtype, 0, &zero));
+    TRY(expansion_unary(builder, OPERATOR_IS_NAN, *inout_value, &test));
+    return expansion_where(builder, test, zero, *inout_value, inout_value);
+}
+
 Error *expand_fused_attention(ExpansionBuilder *builder) {
     const Attributes *attributes = builder->request->attributes;
     const bool columns = attributes_int(attributes, "transposed_key");
@@ -35,6 +43,7 @@ Error *expand_fused_attention(ExpansionBuilder *builder) {
     if (expansion_input(builder, 3) != EXPANSION_ABSENT)
         TRY(expansion_binary(builder, OPERATOR_ADD, value, 3, &value));
     TRY(expansion_unary(builder, OPERATOR_SOFTMAX, value, &value));
+    if (attributes_int(attributes, "zero_nan")) TRY(add_zeros(builder, &value));
     TRY(expansion_binary(builder, OPERATOR_MATMUL, value, weighed, &value));
     expansion_set_output(builder, 0, value);
     return NULL;

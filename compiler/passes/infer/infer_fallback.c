@@ -122,6 +122,50 @@ static Error *infer_elementwise(ProbeContext *context, const IrBinding *binding,
     return NULL;
 }
 
+/* Products of matrices whose stacks fit, or whose depths agree, only for some sizes. */
+static Error *infer_product(ProbeContext *context, const IrBinding *binding, bool *out_done) {
+    *out_done = false;
+    if (binding->operator_info->id != OPERATOR_MATMUL || binding->operand_count != 2) return NULL;
+    const Probe *left = input_probe(context, binding, 0), *right = input_probe(context, binding, 1);
+    if (!left || !right || left->state != PROBE_KNOWN || right->state != PROBE_KNOWN) return NULL;
+    if (left->rank < 2 || right->rank < 2 || left->dtype != right->dtype) return NULL;
+    Probe result = {.state = PROBE_KNOWN,
+        .kind = IR_TYPE_TENSOR,
+        .dtype = left->dtype,
+        .rank = left->rank > right->rank ? left->rank : right->rank,
+        .shape_tainted = true,
+        .guessed = true};
+    for (uint32_t i = 2; i < result.rank; i++) TRY(broadcast_dim(context, binding, i, &result));
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
+        result.dims[w][result.rank - 1] = dim_from_right(right, w, 0);
+        result.dims[w][result.rank - 2] = dim_from_right(left, w, 1);
+    }
+    probe_set(probe_of(context, binding->results[0]), &result);
+    *out_done = true;
+    return NULL;
+}
+
+/* Operators whose only result has the shape of their first input, and whose other inputs fit it
+ * only for some sizes. */
+static bool keeps_shape(const ProbeContext *context, const IrBinding *binding) {
+    static const OperatorId kept[] = {OPERATOR_ROTARY_EMBEDDING, OPERATOR_LAYER_NORMALIZATION,
+        OPERATOR_RMS_NORMALIZATION, OPERATOR_GROUP_NORMALIZATION, OPERATOR_INSTANCE_NORMALIZATION,
+        OPERATOR_BATCH_NORMALIZATION};
+    const Probe *first = binding->operand_count > 0 ? input_probe(context, binding, 0) : NULL;
+    if (!first || first->state != PROBE_KNOWN || binding->result_count != 1) return false;
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if (kept[i] == binding->operator_info->id) return true;
+    return false;
+}
+
+static void infer_kept_shape(ProbeContext *context, const IrBinding *binding) {
+    Probe result = *input_probe(context, binding, 0);
+    result.has_value = result.value_tainted = result.shape_limited = false;
+    result.shape_tainted = result.guessed = true;
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) result.values[w] = NULL;
+    probe_set(probe_of(context, binding->results[0]), &result);
+}
+
 /* Operators whose first result has the element type of their first input. */
 static bool keeps_dtype(OperatorId id) {
     static const OperatorId kept[] = {OPERATOR_CONCAT, OPERATOR_SLICE, OPERATOR_RESHAPE,
@@ -163,7 +207,12 @@ Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding) {
     uint32_t rank;
     bool done;
     TRY(infer_elementwise(context, binding, &done));
+    if (!done) TRY(infer_product(context, binding, &done));
     if (done) return NULL;
+    if (keeps_shape(context, binding)) {
+        infer_kept_shape(context, binding);
+        return NULL;
+    }
     for (uint32_t o = 0; o < binding->result_count; o++) {
         const IrVariable *variable = binding->results[o];
         IrType type = variable->type;

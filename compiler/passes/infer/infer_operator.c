@@ -7,6 +7,8 @@
 #include "base/allocator.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/infer/infer_fallback.h"
+#include "compiler/passes/infer/infer_limits.h"
+#include "compiler/passes/infer/infer_values.h"
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/shape_rules/operator_infer.h"
 #include "kernels/operator/plan.h"
@@ -185,59 +187,6 @@ static bool holds_far(const ProbeContext *context, const IrBinding *binding, con
     return true;
 }
 
-/* True when a cast keeps polynomials: the source values are whole numbers or the target is a float,
- * and the target is wide. */
-static bool cast_is_exact(const ProbeContext *context, const IrBinding *binding) {
-    const DTypeSet wide = DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
-                          DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64);
-    const DType to = attributes_dtype(binding->attributes, "to");
-    const Probe *input = input_probe(context, binding, 0);
-    if (!dtype_in(wide, to)) return false;
-    if (dtype_is_float(to) || !dtype_is_float(input->dtype)) return true;
-    for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
-        const Tensor *values = input->values[w];
-        const uint64_t count = (uint64_t)shape_count_unchecked(&values->shape);
-        const uint8_t *at = tensor_data(values);
-        double value;
-        for (uint64_t i = 0; i < count; i++, at += dtype_bits(input->dtype) / CHAR_BIT)
-            if (!dtype_scalar_read(input->dtype, at, &value) || value != rint(value)) return false;
-    }
-    return true;
-}
-
-/* VALUES_POLYNOMIAL: the values are polynomials of the inputs' elements, so values that are equal
- * for a few sizes are equal for all. VALUES_MOVED: the same, if inputs 1 and up, which say where to
- * read, are fixed. VALUES_CUT: neither. */
-typedef enum ValueKind { VALUES_CUT, VALUES_POLYNOMIAL, VALUES_MOVED } ValueKind;
-
-static ValueKind value_kind(const ProbeContext *context, const IrBinding *binding) {
-    static const OperatorId polynomial[] = {OPERATOR_ADD, OPERATOR_SUB, OPERATOR_MUL, OPERATOR_NEG,
-        OPERATOR_SUM, OPERATOR_CONCAT, OPERATOR_IDENTITY, OPERATOR_TRANSPOSE, OPERATOR_FLATTEN};
-    static const OperatorId moved[] = {OPERATOR_RESHAPE, OPERATOR_SQUEEZE, OPERATOR_UNSQUEEZE,
-        OPERATOR_GATHER, OPERATOR_SLICE, OPERATOR_SPLIT, OPERATOR_EXPAND, OPERATOR_TILE,
-        OPERATOR_REDUCE_SUM, OPERATOR_REDUCE_PROD, OPERATOR_GATHER_ELEMENTS};
-    OperatorId id = binding->operator_info->id;
-    if (id == OPERATOR_CAST)
-        return cast_is_exact(context, binding) ? VALUES_POLYNOMIAL : VALUES_CUT;
-    for (size_t i = 0; i < sizeof polynomial / sizeof polynomial[0]; i++)
-        if (polynomial[i] == id) return VALUES_POLYNOMIAL;
-    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++)
-        if (moved[i] == id) return VALUES_MOVED;
-    return VALUES_CUT;
-}
-
-static bool value_is_tainted(const ProbeContext *context, const IrBinding *binding) {
-    ValueKind kind = value_kind(context, binding);
-    for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
-        if (!probe) continue;
-        if (probe->value_tainted || probe->shape_tainted) return true;
-        if (kind == VALUES_CUT || (kind == VALUES_MOVED && i > 0))
-            if (!probe_is_constant(probe)) return true;
-    }
-    return false;
-}
-
 static bool dim_is_one(const Probe *probe, uint32_t dim) {
     return probe->dims[0][dim] == 1 && probe_dim_is_fixed(probe, dim);
 }
@@ -359,12 +308,31 @@ static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t
     return NULL;
 }
 
-static bool shape_is_tainted(const ProbeContext *context, const IrBinding *binding) {
+/* Collects the taints of the inputs' shapes. */
+static void add_input_taints(
+    const ProbeContext *context, const IrBinding *binding, Probe *inout_result) {
     for (uint32_t i = 0; i < binding->operand_count; i++) {
         const Probe *probe = input_probe(context, binding, i);
-        if (probe && probe->shape_tainted) return true;
+        if (!probe || !probe->shape_tainted) continue;
+        inout_result->shape_limited =
+            probe->shape_limited && (inout_result->shape_limited || !inout_result->shape_tainted);
+        inout_result->shape_tainted = true;
     }
-    return false;
+}
+
+/* Sets the taints of a result's shape. */
+static Error *taint(
+    ProbeContext *context, const IrBinding *binding, ProbeScratch *scratch, Probe *inout_result) {
+    bool cut;
+    TRY(slice_has_limit(context, binding, inout_result, scratch, &cut));
+    inout_result->shape_tainted =
+        cut || scratch->bounds_vary || range_has_limit(context, binding, inout_result);
+    inout_result->shape_limited =
+        inout_result->shape_tainted && infer_limits_of_slice(context, binding);
+    add_input_taints(context, binding, inout_result);
+    if (inout_result->shape_limited && infer_limits_are_lifted(context, binding, inout_result))
+        inout_result->shape_tainted = inout_result->shape_limited = false;
+    return NULL;
 }
 
 static bool result_is_small(const Probe *result) {
@@ -410,7 +378,7 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
             result->values[w] = w == 0 || !same ? outputs[o] : tensor_retain(result->values[0]);
         }
     }
-    bool tainted = value_is_tainted(context, binding);
+    const bool tainted = infer_values_are_tainted(context, binding);
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
         result->has_value = done;
@@ -441,10 +409,7 @@ static Error *infer(ProbeContext *context, const IrBinding *binding) {
     TRY(find_open_dims(context, binding, scratch));
     for (uint32_t o = 0; o < binding->result_count; o++) {
         Probe *result = &scratch->results[o];
-        bool cut;
-        TRY(slice_has_limit(context, binding, result, scratch, &cut));
-        result->shape_tainted = cut || scratch->bounds_vary || shape_is_tainted(context, binding) ||
-                                range_has_limit(context, binding, result);
+        TRY(taint(context, binding, scratch, result));
         TRY(unsettle(context, binding, o, scratch, result));
     }
     if (values_are_known(context, binding, scratch)) TRY(run_values(context, binding, scratch));

@@ -406,15 +406,17 @@ static Error *settle(ProbeContext *context) {
     return NULL;
 }
 
-/* Counts the results of operators whose shape is not known. */
+/* Counts the results of operators whose shape is not known, or was guessed. */
 static size_t count_unknown(const Inference *inference) {
     const IrModule *module = inference->context.module;
     size_t count = 0;
     for (size_t f = 0; f < module->function_count; f++) {
         IrBinding *binding = ir_walk_first(module->functions[f]->body);
         for (; binding; binding = ir_walk_next(binding))
-            for (uint32_t i = 0; binding->kind == IR_OPERATOR && i < binding->result_count; i++)
-                count += probe_of(&inference->context, binding->results[i])->state == PROBE_TOP;
+            for (uint32_t i = 0; binding->kind == IR_OPERATOR && i < binding->result_count; i++) {
+                const Probe *probe = probe_of(&inference->context, binding->results[i]);
+                count += probe->state == PROBE_TOP || probe->guessed;
+            }
     }
     return count;
 }

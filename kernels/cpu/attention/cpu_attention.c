@@ -2,6 +2,8 @@
  * scores stay on the stack. Many keys are processed in blocks, too: when a block has a larger
  * score, the weighted sum so far is scaled down (Milakov and Gimelshein, "Online normalizer
  * calculation for softmax", 2018). */
+#include <string.h>
+
 #include "kernels/cpu/attention/cpu_attention_row.h"
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
@@ -34,6 +36,7 @@ typedef struct AttentionState {
     int64_t value_row, value_matrix; /* the same for V */
     int64_t k_matrices;              /* number of distinct matrices K */
     float scale;
+    bool zero_nan; /* a query whose weights are no numbers gives zeros */
     int64_t queries_per_unit, keys_at_once;
     int64_t score_row; /* from one query's scores to the next query's: whole vectors */
     CpuMatmulCode code;
@@ -216,7 +219,10 @@ static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows
         weigh(run, &block, y);
     }
     for (int64_t i = 0; i < rows; i++)
-        state->row_code.scale(y + i * state->columns, state->columns, 1.0f / block.sums[i]);
+        if (state->zero_nan && !(block.sums[i] > 0))
+            memset(y + i * state->columns, 0, (size_t)state->columns * sizeof *y);
+        else
+            state->row_code.scale(y + i * state->columns, state->columns, 1.0f / block.sums[i]);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -296,6 +302,7 @@ static AttentionState state_of(const PlanRequest *request, CpuLevel level) {
         .k_matrices = shape_product(k, k_rows_first, k->rank - 2 + k_rows_first),
         .keys_in_columns = attributes_int(request->attributes, "transposed_key") != 0,
         .scale = (float)attributes_float(request->attributes, "scale"),
+        .zero_nan = attributes_int(request->attributes, "zero_nan") != 0,
     };
     state.batch_count = shape_count_unchecked(&state.batch);
     state.pack_keys = !state.keys_in_columns && state.queries >= QUERIES_TO_PACK;

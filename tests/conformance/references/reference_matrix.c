@@ -167,6 +167,10 @@ void reference_attention(ReferenceCall *call) {
             high = fmax(high, weights[t]);
         }
         for (int64_t t = 0; t < v.rows; t++) sum += weights[t] = exp(weights[t] - high);
+        if (isnan(sum) && attributes_int(attributes, "zero_nan")) {
+            memset(weights, 0, sizeof weights);
+            sum = 1;
+        }
         for (int64_t e = 0; e < v.columns; e++) {
             double y = 0;
             for (int64_t t = 0; t < v.rows; t++)

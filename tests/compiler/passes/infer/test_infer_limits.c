@@ -1,0 +1,13 @@
+#include "tests/compiler/compiler_fixtures.h"
+
+static void test_infer_limits_gives_what_its_golden_files_say(void **state) {
+    (void)state;
+    golden_check("infer_limits");
+}
+
+int test_infer_limits(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_infer_limits_gives_what_its_golden_files_say),
+    };
+    return cmocka_run_group_tests_name("infer_limits", tests, NULL, NULL);
+}
