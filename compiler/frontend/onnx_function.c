@@ -171,7 +171,7 @@ static Error *count_nodes(NameMap *by_key, Onnx__NodeProto *const *nodes, size_t
     return NULL;
 }
 
-/* A function that is counted already may call itself; expansion refuses the recursion. */
+/* A function that is counted already may call itself; expansion refuses it. */
 static Error *count_function(NameMap *by_key, OnnxLocalFunction *function, uint32_t depth) {
     if (function->counted) return NULL;
     function->counted = true;
@@ -201,6 +201,9 @@ Error *onnx_function_expand(const OnnxNode *node, OnnxLocalFunction *called) {
     const Onnx__FunctionProto *function = called->proto;
     OnnxScope scope;
     int64_t opset;
+    for (const OnnxScope *caller = node->scope; caller; caller = caller->caller_scope)
+        if (caller->function == called)
+            FAIL(INVALID, "function %s:%s calls itself", function->domain, function->name);
     if (node->input_count > function->n_input || node->output_count > function->n_output)
         FAIL(INVALID, "%u inputs and %u outputs for a function of %zu and %zu", node->input_count,
             node->output_count, function->n_input, function->n_output);

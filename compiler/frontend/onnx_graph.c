@@ -58,6 +58,7 @@ Error *onnx_graph_body(OnnxImport *import, OnnxScope *scope, const Onnx__GraphPr
     IrVariable **results = memory;
     for (size_t i = 0; i < graph->n_output; i++) {
         const char *name = graph->output[i]->name ? graph->output[i]->name : "";
+        if (name[0] == '\0') FAIL(INVALID, "output %zu of a graph has no name", i);
         TRY_WRAP(onnx_scope_find(scope, name, &results[i]), "output %s", name);
     }
     *out_results = results;

@@ -48,6 +48,7 @@ static Error *add_parameters(OnnxImport *import, const Onnx__GraphProto *graph,
     IrFunction *function, OnnxScope *scope, const NameMap *initializers) {
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name ? graph->input[i]->name : "";
+        if (name[0] == '\0') continue; /* nothing reads it, and no caller can give it */
         if (onnx_given_is_wanted(import, scope, name)) {
             TRY_WRAP(
                 onnx_given_add(import, scope, graph->input[i], name_map_find(import->given, name)),

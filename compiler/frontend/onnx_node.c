@@ -123,7 +123,9 @@ static Error *refuse_domain(const Onnx__NodeProto *proto) {
             "com.microsoft's %s is not built; save the model without it, with onnxruntime's "
             "optimization level basic",
             proto->op_type);
-    FAIL(UNSUPPORTED, "operators of domain %s", proto->domain);
+    FAIL(UNSUPPORTED,
+        "there is no operator %s of domain %s; docs/operator-domains.md has those of other domains",
+        proto->op_type, proto->domain);
 }
 
 static Error *dispatch(const OnnxNode *node) {

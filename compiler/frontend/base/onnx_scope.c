@@ -22,6 +22,7 @@ void onnx_scope_deinit(OnnxScope *scope) {
 }
 
 Error *onnx_scope_set(OnnxScope *scope, const char *name, IrVariable *variable) {
+    if (name[0] == '\0') return NULL; /* no name: nothing reads the value */
     if (name_map_find(scope->names, name)) FAIL(INVALID, "the value %s is made twice", name);
     if (!variable->name) TRY(ir_module_text(scope->block->function->module, name, &variable->name));
     return name_map_set(scope->names, name, variable);

@@ -301,7 +301,11 @@ static void test_onnx_function_refuses_functions_that_call_themselves(void **sta
     OnnxNodeProto *node;
     OnnxModel *model = one_node("F", "own", &node);
     add_pair(model, "F", "F");
-    onnx_model_refused(UNSUPPORTED, "nested deeper than 64", model);
+    onnx_model_refused(INVALID, "node y (F): node b (F): function own:F calls itself", model);
+    model = one_node("F", "own", &node);
+    add_pair(model, "F", "G");
+    add_pair(model, "G", "F");
+    onnx_model_refused(INVALID, "function own:F calls itself", model);
 }
 
 /* Some hundred bytes that would be 2^40 nodes; counted before the first is made. */

@@ -25,7 +25,8 @@ static void test_onnx_node_names_what_is_not_supported(void **state) {
         one_node("AlignAxes", "", &node));
     onnx_model_refused(UNSUPPORTED, "node y (Secret): com.microsoft's Secret is not built",
         one_node("Secret", "com.microsoft", &node));
-    onnx_model_refused(UNSUPPORTED, "node y (Secret): operators of domain elsewhere",
+    onnx_model_refused(UNSUPPORTED,
+        "node y (Secret): there is no operator Secret of domain elsewhere",
         one_node("Secret", "elsewhere", &node));
     onnx_model_refused(UNSUPPORTED, "node y (Conv): the file was optimized for the memory layout",
         one_node("Conv", "com.microsoft.nchwc", &node));

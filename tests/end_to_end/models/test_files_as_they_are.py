@@ -60,6 +60,18 @@ def entries_of_nothing(model):
     model.metadata_props.extend([onnx.StringStringEntryProto(key="k", value="1"), onnx.StringStringEntryProto(key="k", value="2")])
 
 
+def inputs_without_a_name(model):
+    """None of them can be read, and no caller can give it."""
+    body = helper.make_graph([helper.make_node("Identity", ["more"], ["going"]), helper.make_node("Add", ["s", "one"], ["t"])], "b",
+                             [value("", [], TensorProto.INT64), value("more", [], TensorProto.BOOL), value("s", [])],
+                             [value("going", [], TensorProto.BOOL), value("t", [])])
+    model.graph.initializer.extend([numpy_helper.from_array(np.float32(1), "one"), numpy_helper.from_array(np.int64(2), "two"),
+                                    numpy_helper.from_array(np.float32(0), "zero")])
+    model.graph.node.append(helper.make_node("Loop", ["two", "", "zero"], ["three"], body=body))
+    model.graph.output.append(value("three", []))
+    model.graph.input.extend([value("", [7]), value("", [7])])
+
+
 def equal_initializers(model):
     model.graph.initializer.append(numpy_helper.from_array(W, "w"))
 
@@ -110,8 +122,8 @@ def functions_of_other_domains(model):
     model.graph.node.append(helper.make_node("Full", ["x", "w"], ["y"], domain="own.domain"))
 
 
-CHANGES = [contradicting_shapes, contradicting_types, entries_of_nothing, equal_initializers, equal_imports, no_import_of_the_default_domain,
-           no_names, names_of_any_letters, absent_optional_inputs, nodes_in_any_order, functions_of_other_domains]
+CHANGES = [contradicting_shapes, contradicting_types, entries_of_nothing, inputs_without_a_name, equal_initializers, equal_imports,
+           no_import_of_the_default_domain, no_names, names_of_any_letters, absent_optional_inputs, nodes_in_any_order, functions_of_other_domains]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])
@@ -127,6 +139,12 @@ def test_of_initializers_with_one_name_the_last_counts(home, tmp_path):
     wanted = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": X})[0]
     same(wanted, np.maximum(X @ other, 0))
     same(answer(home, tmp_path, model), wanted)
+
+
+def test_an_output_without_a_name_is_refused(home, tmp_path):
+    model = plain()
+    model.graph.output.append(value("", [3, 4]))
+    home.refuses("register", "m", write_unchecked(tmp_path / "m.onnx", model), code=REFUSED, words=("output 1", "no name"))
 
 
 def test_a_cycle_is_named(home, tmp_path):
