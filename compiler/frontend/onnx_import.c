@@ -30,6 +30,14 @@ static Error *model_opset(const Onnx__ModelProto *model, int64_t *out) {
     return NULL;
 }
 
+static bool finds_nan_keys(const Onnx__ModelProto *model) {
+    for (size_t i = 0; i < model->n_opset_import; i++)
+        if (model->opset_import[i]->domain &&
+            strcmp(model->opset_import[i]->domain, "ai.onnx.ml") == 0)
+            return model->opset_import[i]->version >= 4;
+    return false;
+}
+
 static Error *check_ir_version(const Onnx__ModelProto *model) {
     if (!model->has_ir_version) FAIL(CORRUPT, "not an ONNX model: it has no IR version");
     if (model->ir_version < ONNX_IR_MIN || model->ir_version > ONNX_IR_MAX)
@@ -220,6 +228,7 @@ Error *onnx_import_names(const uint8_t *data, size_t size, const OnnxFolder *fol
         .functions = functions,
         .constants = constants,
         .dimension_names = names,
+        .nan_keys = finds_nan_keys(model),
         .sparse_left = ONNX_SPARSE_BYTES_MAX};
     TRY(import_model(&import, model, inout_given));
     *out_shared = import.shared;

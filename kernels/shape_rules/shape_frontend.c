@@ -81,6 +81,17 @@ Error *shape_rule_split_bounds(PlanRequest *request) {
     return NULL;
 }
 
+/* Checks that the keys are a vector of the elements' type. */
+Error *shape_rule_lookup(PlanRequest *request) {
+    TRY(rule_check_dtype(request, 0,
+        DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64) | DTYPE_BIT(DTYPE_INT32) |
+            DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_STRING)));
+    TRY(rule_check_same_dtype(request, 1, 0));
+    TRY(rule_check_rank(request, 1, 1));
+    rule_set(request, 0, DTYPE_INT64, rule_shape(request, 0));
+    return NULL;
+}
+
 /* ---- TreeScores ---- */
 
 /* Sizes that no list of one entry could have. */

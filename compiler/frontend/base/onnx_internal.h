@@ -41,7 +41,8 @@ typedef struct OnnxImport {
     uint32_t node_count;  /* nodes converted so far, with expansion */
     uint64_t sparse_left; /* bytes that sparse tensors may still take */
     OnnxNames dimension_names;
-    bool shared; /* several inputs share names of dimensions */
+    bool shared;   /* several inputs share names of dimensions */
+    bool nan_keys; /* the ai.onnx.ml of the model, 4 or later, finds NaN among keys */
     /* Of the function that is being made: inputs with an initializer, by name, that a caller may
      * give a value; NULL: none. */
     const NameMap *given;

@@ -101,6 +101,17 @@ static Error *look_up_list(Composer *composer, const char *name, char kind, Comp
     return NULL;
 }
 
+/* A tensor as a constant. */
+static Error *look_up_tensor(Composer *composer, const char *name, ComposedValue *out) {
+    OWN(Tensor, tensor) = NULL;
+    const OnnxNode *node = composer->node;
+    const Onnx__AttributeProto *given = onnx_attribute_find(node, name);
+    if (!given || !given->t) return NULL;
+    TRY_WRAP(onnx_tensor_read(given->t, node->import->folder, node->import->device, &tensor),
+        "attribute %s", name);
+    return ir_constant_tensor(node->import->module, tensor, &out->variable);
+}
+
 /* An optional attribute that the node does not have is an absent value. */
 Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out) {
     const ComposedName *known = find_name(composer, name);
@@ -115,6 +126,7 @@ Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out
         if (graph && graph->g) *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = 1};
         return NULL;
     }
+    if (kind == 't') return look_up_tensor(composer, name, out);
     if (!attributes_has(composer->attributes, name)) return NULL;
     switch (kind) {
     case 'i':
@@ -129,7 +141,7 @@ Error *composer_look_up(Composer *composer, const char *name, ComposedValue *out
         *out = (ComposedValue){
             .kind = COMPOSED_TEXT, .text = attributes_text(composer->attributes, name)};
         return NULL;
-    default: /* an element type or a tensor: there */
+    default: /* an element type: there */
         *out = (ComposedValue){.kind = COMPOSED_INT, .int_value = 1};
         return NULL;
     }

@@ -32,14 +32,15 @@
  * of a number that was assigned; an attribute whose value is absent is left out. 2 and an attribute
  * of kind i are int64 constants of rank 0; 2.0 and an attribute of kind f are constants of the
  * element type of the operand beside them; [1, n] is an int64 vector. An attribute of kind I, F or
- * S is a constant vector, absent where it has no entries (F, S); list[0] and list[i] are entries of
- * it, #list how many it has. FewBits(x, 4, n) is a constant of bytes as rows of n integers of 4
- * bits each, n <= 0: all of them; FewBits(x, 4, n, 1): 8 less, so that they are signed. rank(x),
- * dim(x, 1) and bytes(x), those of an element, are numbers, text(x) is 1 for elements that are
- * texts, else 0; absent where only shape inference can know them. Arithmetic on numbers alone is
- * done at import. A condition is a name (an input that is there; a number that is not 0; a text
- * that is not empty), `wants name` (the node names that output), or a name compared by ==, != or <
- * with a number, a text or the name of a number; `not` before it, `and` between several. */
+ * S is a constant vector, absent where it has no entries (F, S); one of kind t is a constant
+ * tensor; list[0] and list[i] are entries of it, #list how many it has. FewBits(x, 4, n) is a
+ * constant of bytes as rows of n integers of 4 bits each, n <= 0: all of them; FewBits(x, 4, n, 1):
+ * 8 less, so that they are signed. rank(x), dim(x, 1) and bytes(x), those of an element, are
+ * numbers, text(x) is 1 for elements that are texts, else 0; absent where only shape inference can
+ * know them. Arithmetic on numbers alone is done at import. A condition is a name (an input that is
+ * there; a number that is not 0; a text that is not empty), `wants name` (the node names that
+ * output), or a name compared by ==, != or < with a number, a text or the name of a number; `not`
+ * before it, `and` between several. */
 #include "compiler/frontend/base/onnx_internal.h"
 
 typedef struct Composition {

@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/nodes/onnx_composition_internal.h"
 #include "compiler/frontend/nodes/onnx_few_bits.h"
+#include "compiler/frontend/base/onnx_keys.h"
 #include "compiler/frontend/nodes/onnx_svm.h"
 #include "compiler/frontend/nodes/onnx_trees.h"
 
@@ -444,6 +445,16 @@ static Error *read_svm_pairs(const OnnxNode *node, ComposedValue *out) {
     return NULL;
 }
 
+/* sorted, order = SortKeys(keys) */
+static Error *read_sort_keys(Composer *composer, ComposedValue *out) {
+    ComposedValue keys;
+    if (!composer_take(composer, "(")) return composer_fail(composer, "(");
+    TRY(read_value(composer, &keys));
+    if (!composer_take(composer, ")")) return composer_fail(composer, ")");
+    out[0] = out[1] = (ComposedValue){0};
+    return onnx_sort_keys(composer->node, keys.variable, &out[0].variable, &out[1].variable);
+}
+
 /* What the front end makes of a node's lists. */
 static const struct {
     const char *name;
@@ -459,6 +470,8 @@ Error *composer_read_expression(
     char name[COMPOSITION_NAME_SIZE];
     if (result_count == 1) return read_value(composer, out_results);
     if (!composer_take_name(composer, name)) return composer_fail(composer, "an operator");
+    if (strcmp(name, "SortKeys") == 0 && result_count == 2)
+        return read_sort_keys(composer, out_results);
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
         if (strcmp(name, readers[i].name) == 0 && result_count == readers[i].result_count) {
             if (!composer_take(composer, "(") || !composer_take(composer, ")"))

@@ -218,6 +218,19 @@ static void count_scores(Reader *reader, const int64_t *targets, size_t count) {
     ensemble->score_count = 1;
 }
 
+/* One score of a regressor: of several weights of a leaf the first one counts, as in onnxruntime;
+ * skl2onnx writes the number of a leaf once for each class. */
+static void keep_first_weights(TreeEnsemble *ensemble, bool *seen) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < ensemble->weight_count; i++) {
+        const TreeWeight weight = ensemble->weights[i];
+        if (seen[weight.node]) continue;
+        seen[weight.node] = true;
+        ensemble->weights[kept++] = weight;
+    }
+    ensemble->weight_count = kept;
+}
+
 static Error *read_weights(Reader *reader, const double *values, size_t count) {
     TreeEnsemble *ensemble = reader->ensemble;
     const bool classes = reader->classifier;
@@ -243,6 +256,10 @@ static Error *read_weights(Reader *reader, const double *values, size_t count) {
         ensemble->weights[ensemble->weight_count++] =
             (TreeWeight){at, ensemble->only < 0 ? (uint32_t)targets[i] : 0, values[i]};
     }
+    if (classes || ensemble->score_count != 1) return NULL;
+    TRY(memory_alloc(ensemble->node_count, sizeof(bool), &memory));
+    keep_first_weights(ensemble, memory);
+    memory_free(memory);
     return NULL;
 }
 

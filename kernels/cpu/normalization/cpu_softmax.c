@@ -1,6 +1,7 @@
 /* Softmax and LogSoftmax along any axis. The bits are the same at every instruction set: a row's
  * terms are added in 16 lanes that are folded at the end, columns beside each other are summed one
- * lane each. */
+ * lane each. Rows below 16 elements, the classes of most tables, are taken 16 at a time: their
+ * elements change places, and the terms are added in the order of the lanes of one row. */
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/scalar/scalar_exponential.h"
@@ -9,6 +10,7 @@ typedef void SoftmaxBlock(const float *x, int64_t size, int64_t inner, int64_t c
 
 typedef struct SoftmaxState {
     int64_t outer, size, inner;
+    bool short_rows; /* a block is up to 16 rows */
     SoftmaxBlock *block;
 } SoftmaxState;
 
@@ -70,6 +72,70 @@ CPU_INLINE void log_softmax_rows_body(
 CPU_VARIANTS(log_softmax_rows,
     (const float *x, int64_t size, int64_t inner, int64_t columns, float *y),
     (x, size, inner, columns, y));
+
+/* ---- up to 16 short rows: of fewer than 16 elements ---- */
+
+/* lanes[k]: element k of all rows; lanes from `size` on stay as they are. */
+CPU_INLINE void spread(const float *x, int64_t size, int64_t rows, CpuF32x16 *lanes) {
+    float parts[CPU_VECTOR_LANES][CPU_VECTOR_LANES] = {0};
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t k = 0; k < size; k++) parts[k][row] = x[row * size + k];
+    for (int64_t k = 0; k < size; k++) lanes[k] = cpu_f32x16_load(parts[k]);
+}
+
+CPU_INLINE void gather(const CpuF32x16 *lanes, int64_t size, int64_t rows, float *y) {
+    float parts[CPU_VECTOR_LANES][CPU_VECTOR_LANES];
+    for (int64_t k = 0; k < size; k++) cpu_f32x16_store(parts[k], lanes[k]);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t k = 0; k < size; k++) y[row * size + k] = parts[k][row];
+}
+
+CPU_INLINE CpuF32x16 lanes_max(const CpuF32x16 *lanes, int64_t size) {
+    CpuF32x16 most = cpu_f32x16_all(MINUS_INFINITY);
+    for (int64_t k = 0; k < size; k++) most = cpu_f32x16_max(lanes[k], most);
+    return most;
+}
+
+/* In the order of cpu_f32x16_sum, with zeros behind the last lane. */
+CPU_INLINE CpuF32x16 lanes_sum(const CpuF32x16 *lanes, int64_t size) {
+    CpuF32x16 sums[8];
+    for (int64_t k = 0; k < 8; k++)
+        sums[k] = (k < size ? lanes[k] : cpu_f32x16_all(0)) +
+                  (k + 8 < size ? lanes[k + 8] : cpu_f32x16_all(0));
+    for (int64_t k = 0; k < 4; k++) sums[k] += sums[k + 4];
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+}
+
+CPU_INLINE void softmax_short_body(
+    const float *x, int64_t size, int64_t inner, int64_t rows, float *y) {
+    CpuF32x16 lanes[CPU_VECTOR_LANES];
+    (void)inner;
+    spread(x, size, rows, lanes);
+    const CpuF32x16 most = lanes_max(lanes, size);
+    for (int64_t k = 0; k < size; k++) lanes[k] = cpu_f32x16_exp(lanes[k] - most);
+    const CpuF32x16 scale = 1.0f / lanes_sum(lanes, size);
+    for (int64_t k = 0; k < size; k++) lanes[k] *= scale;
+    gather(lanes, size, rows, y);
+}
+CPU_VARIANTS(softmax_short, (const float *x, int64_t size, int64_t inner, int64_t rows, float *y),
+    (x, size, inner, rows, y));
+
+CPU_INLINE void log_softmax_short_body(
+    const float *x, int64_t size, int64_t inner, int64_t rows, float *y) {
+    CpuF32x16 lanes[CPU_VECTOR_LANES], terms[CPU_VECTOR_LANES];
+    (void)inner;
+    spread(x, size, rows, lanes);
+    const CpuF32x16 most = lanes_max(lanes, size);
+    for (int64_t k = 0; k < size; k++) terms[k] = cpu_f32x16_exp(lanes[k] - most);
+    CpuF32x16 log_sum = lanes_sum(terms, size);
+    for (int lane = 0; lane < CPU_VECTOR_LANES; lane++)
+        log_sum[lane] = lane < rows ? scalar_log_f32(log_sum[lane]) : 0;
+    for (int64_t k = 0; k < size; k++) lanes[k] = lanes[k] - most - log_sum;
+    gather(lanes, size, rows, y);
+}
+CPU_VARIANTS(log_softmax_short,
+    (const float *x, int64_t size, int64_t inner, int64_t rows, float *y),
+    (x, size, inner, rows, y));
 
 /* ---- up to 16 adjacent columns: the axis is not the last one ---- */
 
@@ -143,10 +209,29 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     return NULL;
 }
 
+/* Units are 16 rows. */
+static Error *run_short(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const SoftmaxState *state = run->state;
+    KernelStopMeter meter = {0};
+    (void)part;
+    for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+        const int64_t row = i * CPU_VECTOR_LANES, left = state->outer - row;
+        state->block(run->x + row * state->size, state->size, 1,
+            left < CPU_VECTOR_LANES ? left : CPU_VECTOR_LANES, run->y + row * state->size);
+        TRY(kernel_stop_count(&meter, (uint64_t)state->size * CPU_VECTOR_LANES));
+    }
+    return NULL;
+}
+
 static Error *run(const void *opaque, const CpuFloatCall *call) {
     const SoftmaxState *state = opaque;
     if (state->size == 0) return NULL;
     Run run = {state, call->inputs[0], call->outputs[0]};
+    if (state->short_rows)
+        return cpu_for_each(call->device, call->launch->threads,
+            (uint64_t)((state->outer + CPU_VECTOR_LANES - 1) / CPU_VECTOR_LANES),
+            (uint64_t)(1024 / (state->size + 1)) + 1, run_short, &run);
     const int64_t units = state->outer * blocks_per_outer(state);
     const int64_t columns = state->inner < CPU_VECTOR_LANES ? state->inner : CPU_VECTOR_LANES;
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)units,
@@ -165,11 +250,14 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     state->size = shape->dims[axis];
     state->inner = shape_product(shape, axis + 1, shape->rank);
     const CpuLevel level = cpu_device(device)->level;
-    const bool rows = state->inner == 1;
-    if (request->operator_info->id == OPERATOR_SOFTMAX)
-        state->block = rows ? softmax_rows_for(level) : softmax_columns_for(level);
+    const bool rows = state->inner == 1, logarithm = request->operator_info->id != OPERATOR_SOFTMAX;
+    state->short_rows = rows && state->size < CPU_VECTOR_LANES && state->outer > 1;
+    if (state->short_rows)
+        state->block = logarithm ? log_softmax_short_for(level) : softmax_short_for(level);
+    else if (rows)
+        state->block = logarithm ? log_softmax_rows_for(level) : softmax_rows_for(level);
     else
-        state->block = rows ? log_softmax_rows_for(level) : log_softmax_columns_for(level);
+        state->block = logarithm ? log_softmax_columns_for(level) : softmax_columns_for(level);
     return NULL;
 }
 

@@ -1,11 +1,11 @@
-/* ArgMax and ArgMin: finds the extreme by the reduction loops, then its first (or last) place. A
- * NaN is the extreme of either kind. */
+/* ArgMax and ArgMin: finds the extreme by the reduction loops, then its first (or last) place.
+ * Short rows are gone through once. A NaN is the extreme of either kind. */
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/scalar/scalar_half.h"
 #include "kernels/arguments/arguments.h"
 
-enum { CHUNK = 256, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
+enum { CHUNK = 256, SHORT_ROW = 32, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
 
 /* True when element x (widened to the total's type) equals the total. */
 #define MATCH_FLOAT(x) ((x) == total.f64 || ((x) != (x) && total.f64 != total.f64))
@@ -57,13 +57,63 @@ static Find *const finds[DTYPE_COUNT] = {
     [DTYPE_UINT64] = find_uint64,
 };
 
+/* Rows of `size` elements, beside each other. An element is taken if it is beyond the best so far,
+ * equal to it where the last place counts, or the first NaN (the last one). */
+#define SHORT(name, T, WIDE, widen)                                                                \
+    static void short_##name(                                                                      \
+        const void *from, int64_t rows, int64_t size, bool max, bool last, int64_t *to) {          \
+        const T *x = from;                                                                         \
+        KERNEL_STOP_EACH (row, 0, rows) {                                                          \
+            WIDE best = (WIDE)widen(x[row * size]);                                                \
+            int64_t at = 0;                                                                        \
+            for (int64_t k = 1; k < size; k++) {                                                   \
+                const WIDE y = (WIDE)widen(x[row * size + k]);                                     \
+                const bool beyond = max ? y > best : y < best, nan = y != y, had = best != best;   \
+                const bool taken = nan ? !had || last : !had && (beyond || (last && y == best));   \
+                best = taken ? y : best;                                                           \
+                at = taken ? k : at;                                                               \
+            }                                                                                      \
+            to[row] = at;                                                                          \
+        }                                                                                          \
+    }
+SHORT(float32, float, float, )
+SHORT(float64, double, double, )
+SHORT(float16, uint16_t, float, scalar_widen_float16)
+SHORT(bfloat16, uint16_t, float, scalar_widen_bfloat16)
+SHORT(int8, int8_t, int8_t, )
+SHORT(int16, int16_t, int16_t, )
+SHORT(int32, int32_t, int32_t, )
+SHORT(int64, int64_t, int64_t, )
+SHORT(uint8, uint8_t, uint8_t, )
+SHORT(uint16, uint16_t, uint16_t, )
+SHORT(uint32, uint32_t, uint32_t, )
+SHORT(uint64, uint64_t, uint64_t, )
+
+typedef void Short(const void *from, int64_t rows, int64_t size, bool max, bool last, int64_t *to);
+
+static Short *const shorts[DTYPE_COUNT] = {
+    [DTYPE_FLOAT32] = short_float32,
+    [DTYPE_FLOAT64] = short_float64,
+    [DTYPE_FLOAT16] = short_float16,
+    [DTYPE_BFLOAT16] = short_bfloat16,
+    [DTYPE_INT8] = short_int8,
+    [DTYPE_INT16] = short_int16,
+    [DTYPE_INT32] = short_int32,
+    [DTYPE_INT64] = short_int64,
+    [DTYPE_UINT8] = short_uint8,
+    [DTYPE_UINT16] = short_uint16,
+    [DTYPE_UINT32] = short_uint32,
+    [DTYPE_UINT64] = short_uint64,
+};
+
 /* [outer, dim, inner] to [outer, inner]. */
 typedef struct State {
     const CpuReducer *reducer;
     Find *find;
+    Short *short_rows; /* NULL: rows are long, or not beside each other */
     int64_t outer, dim, inner;
     uint32_t size;
-    bool last;
+    bool max, last;
 } State;
 
 typedef struct Run {
@@ -102,6 +152,15 @@ static Error *run_chunks(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
+static Error *run_short_rows(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const Run *run = context;
+    const State *state = run->state;
+    (void)part;
+    state->short_rows(run->from + (int64_t)begin * state->dim * state->size, (int64_t)(end - begin),
+        state->dim, state->max, state->last, run->to + begin);
+    return kernel_stop_check();
+}
+
 static Error *launch_arg_reduce(
     const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
@@ -111,7 +170,8 @@ static Error *launch_arg_reduce(
     int64_t width = state->inner < CHUNK ? state->inner : CHUNK;
     uint64_t least = ELEMENTS_PER_PART / (uint64_t)(state->dim * (width ? width : 1)) + 1;
     if (units == 0) return NULL;
-    return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_chunks, &run);
+    return cpu_for_each(cpu_device(plan->device), launch->threads, units, least,
+        state->short_rows ? run_short_rows : run_chunks, &run);
 }
 
 static Error *plan_arg_reduce(Device *device, const PlanRequest *request, Plan **out) {
@@ -131,6 +191,8 @@ static Error *plan_arg_reduce(Device *device, const PlanRequest *request, Plan *
     state->inner = shape_product(&input->shape, axis + 1, input->shape.rank);
     state->size = dtype_bits(input->dtype) / 8;
     state->last = attributes_int(request->attributes, "select_last_index") != 0;
+    state->max = max;
+    if (state->inner == 1 && state->dim <= SHORT_ROW) state->short_rows = shorts[input->dtype];
     (*out)->launch = launch_arg_reduce;
     return NULL;
 }

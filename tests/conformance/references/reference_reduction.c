@@ -80,9 +80,10 @@ void reference_arg_reduce(ReferenceCall *call) {
     for (int64_t line = 0; line < line_count(&input->shape, axis); line++) {
         int64_t stride, best = 0, from = line_start(&input->shape, axis, line, &stride);
         for (int64_t i = 1; i < input->shape.dims[axis]; i++) {
-            double difference =
-                sign * (input->values[from + i * stride] - input->values[from + best * stride]);
-            if (difference > 0 || (last && difference == 0)) best = i;
+            const double x = sign * input->values[from + i * stride];
+            const double y = sign * input->values[from + best * stride];
+            const bool beyond = isnan(x) ? !isnan(y) : x > y;
+            if (beyond || (last && (x == y || (isnan(x) && isnan(y))))) best = i;
         }
         call->outputs[0].values[line] = (double)best;
     }

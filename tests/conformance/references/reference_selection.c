@@ -149,6 +149,20 @@ void reference_det(ReferenceCall *call) {
         call->outputs[0].values[i] = determinant(call->inputs[0].values + i * n * n, n);
 }
 
+/* ---- Lookup ---- */
+
+/* Asks every key. */
+void reference_lookup(ReferenceCall *call) {
+    const ReferenceTensor *from = &call->inputs[0], *keys = &call->inputs[1];
+    for (int64_t i = 0; i < from->count; i++) {
+        const double x = from->values[i];
+        call->outputs[0].values[i] = (double)keys->count;
+        for (int64_t k = 0; k < keys->count; k++)
+            if (x == keys->values[k] || (isnan(x) && isnan(keys->values[k])))
+                call->outputs[0].values[i] = (double)k;
+    }
+}
+
 /* ---- TreeScores ---- */
 
 /* The place that a wild index stands for. */

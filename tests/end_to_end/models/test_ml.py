@@ -232,6 +232,8 @@ TREE_CASES = [
     *[(REGRESSOR, [HALVES], trees(REGRESSOR, [0, 1, 2], n_targets=3, aggregate_function=name, base_values=[0.5, 0.0, -1.0]))
       for name in ("SUM", "AVERAGE", "MIN", "MAX")],
     (REGRESSOR, [HALVES], trees(REGRESSOR, [0, 2], n_targets=3, aggregate_function="MIN")),
+    # one score: of the weights of a leaf the first one counts
+    (REGRESSOR, [HALVES], trees(REGRESSOR, [0, 0, 0])),
     (REGRESSOR, [HALVES], trees(REGRESSOR, [0], lowest=0.1, post_transform="PROBIT")),
     (REGRESSOR, [HALVES], trees(REGRESSOR, [0, 1], n_targets=2, post_transform="SOFTMAX")),
     *[(CLASSIFIER, [GRID], trees(CLASSIFIER, [0], lowest, classlabels_int64s=[5, 7], post_transform=post))
