@@ -11,12 +11,17 @@
 #include "kernels/cpu/pool/cpu_pool_window.h"
 #include "kernels/arguments/window.h"
 
+enum { COUNTS_MAX = 256 }; /* outputs of a row whose counts are kept */
+
 typedef struct PoolState {
     Window window;
     int64_t planes;                                             /* N × C */
     int64_t input_count, output_count, kernel_count, row_count; /* of a plane; rows of outputs */
     uint64_t element_size;
     bool is_average, include_padding, indices_wanted;
+    int64_t whole_first, whole_end; /* outputs of a row whose windows count the whole kernel */
+    float counts[COUNTS_MAX];       /* how many of a row's elements each of its windows counts */
+    void (*divide)(const float *x, const float *counts, float outer, int64_t width, float *y);
     int64_t norm; /* p of LpPool, whose windows are sums of powers; 0 for other pools */
     int64_t index_step[WINDOW_RANK_MAX]; /* distance in the input for a step along each dimension */
     const CpuPoolRow *row;
@@ -67,27 +72,50 @@ static int64_t counted(const PoolState *state, uint32_t i, int64_t corner) {
     return window_count_positions(&state->window, i, corner, state->include_padding);
 }
 
-static void divide_row(const PoolState *state, const RowPlace *place, void *y) {
+/* Divides the outputs first … end of a row, whose windows may count differently. */
+static void divide_edge(
+    const PoolState *state, int64_t outer, int64_t first, int64_t end, char *y) {
+    const uint32_t last = state->window.rank - 1;
+    for (int64_t i = first; i < end; i++) {
+        if (kernel_stop_ends_at(i)) return;
+        const int64_t corner = i * state->window.stride[last] - state->window.pad_begin[last];
+        const int64_t count = outer * counted(state, last, corner);
+        if (count > 0) state->row->divide(y + (uint64_t)i * state->element_size, 1, count);
+    }
+}
+
+static void divide_row(const PoolState *state, const RowPlace *place, char *y) {
     const Window *window = &state->window;
     const uint32_t last = window->rank - 1;
     int64_t outer = 1;
     for (uint32_t i = 0; i < last; i++) outer *= counted(state, i, place->corner[i]);
-    /* most windows count the same: runs of equal counts are divided at once */
-    int64_t begin = 0, run_count = -1;
-    for (int64_t i = 0; i <= window->output[last]; i++) {
-        if (kernel_stop_ends_at(i)) return;
-        const int64_t corner = place->corner[last] + i * window->stride[last];
-        const int64_t count = i < window->output[last] ? outer * counted(state, last, corner) : -2;
-        if (count == run_count) continue;
-        if (run_count > 0)
-            state->row->divide(
-                (char *)y + (uint64_t)begin * state->element_size, i - begin, run_count);
-        begin = i;
-        run_count = count;
+    divide_edge(state, outer, 0, state->whole_first, y);
+    for (int64_t i = state->whole_first, end; outer > 0 && i < state->whole_end; i = end) {
+        if (kernel_stop_ends()) return;
+        end = kernel_stop_piece(i, state->whole_end);
+        state->row->divide(
+            y + (uint64_t)i * state->element_size, end - i, outer * window->kernel[last]);
     }
+    divide_edge(state, outer, state->whole_end, window->output[last], y);
 }
 
-static void finish_row(const PoolState *state, const RowPlace *place, void *y) {
+CPU_INLINE void divide_counts_body(
+    const float *x, const float *counts, float outer, int64_t width, float *y) {
+    CPU_EACH_LANE(i, width) y[i] = x[i] / (outer * counts[i]);
+}
+CPU_VARIANTS(divide_counts,
+    (const float *x, const float *counts, float outer, int64_t width, float *y),
+    (x, counts, outer, width, y));
+
+/* divide_row for short rows of windows, from x to y. */
+static void divide_short_row(const PoolState *state, int64_t row, const float *x, float *y) {
+    const Window *window = &state->window;
+    const int64_t corner = row * window->stride[0] - window->pad_begin[0];
+    const int64_t outer = window->rank == 1 ? 1 : counted(state, 0, corner);
+    state->divide(x, state->counts, outer > 0 ? (float)outer : 1, state->plane.width, y);
+}
+
+static void finish_row(const PoolState *state, const RowPlace *place, char *y) {
     const int64_t width = state->window.output[state->window.rank - 1];
     if (state->norm)
         cpu_pool_lp_roots(state->norm, (uint32_t)state->element_size, width, y);
@@ -161,10 +189,14 @@ static void pool_band(const Run *run, int64_t plane_index, int64_t band_index) {
     cpu_plane_fill(plane, x, first, rows, adds ? 0 : -INFINITY, band);
     for (int64_t i = 0; i < rows; i++, y += plane->width) {
         state->by_window(plane, band + i * plane->row_stride * plane->pitch, outputs);
+        if (state->divide) {
+            divide_short_row(state, first + i, outputs, y);
+            continue;
+        }
         memcpy(y, outputs, (size_t)plane->width * sizeof(float));
         if (!adds) continue;
         const RowPlace place = place_of(&state->window, first + i);
-        finish_row(state, &place, y);
+        finish_row(state, &place, (char *)y);
     }
 }
 
@@ -217,6 +249,31 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         (uint64_t)(65536 / (width * state->kernel_count)) + 1, run_rows, &run);
 }
 
+/* Finds the outputs along the last dimension of which an average counts each kernel position. */
+static void find_whole_windows(PoolState *state) {
+    const Window *window = &state->window;
+    const uint32_t last = window->rank - 1;
+    const int64_t stride = window->stride[last], pad = window->pad_begin[last];
+    const int64_t before = state->include_padding ? 0 : pad;
+    const int64_t input =
+        window->input[last] + (state->include_padding ? window->pad_end[last] : 0);
+    const int64_t room = input + pad - window_reach(window, last, 1);
+    const int64_t fitting = room < 0 ? 0 : room / stride + 1, outputs = window->output[last];
+    state->whole_end = fitting < outputs ? fitting : outputs;
+    state->whole_first = (before + stride - 1) / stride;
+    if (state->whole_first > state->whole_end) state->whole_first = state->whole_end;
+}
+
+static void keep_counts(PoolState *state) {
+    const Window *window = &state->window;
+    const uint32_t last = window->rank - 1;
+    for (int64_t i = 0; i < state->plane.width; i++) {
+        const int64_t count =
+            counted(state, last, i * window->stride[last] - window->pad_begin[last]);
+        state->counts[i] = count > 0 ? (float)count : 1;
+    }
+}
+
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
@@ -246,6 +303,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
             *out, (uint64_t)(state->planes * state->input_count) * state->element_size);
     } else if (is_average) {
         state->include_padding = attributes_int(attributes, "count_include_pad") != 0;
+        find_whole_windows(state);
     } else {
         state->indices_wanted = request->output_count > 1 && request->outputs[1].present;
         window_index_steps(
@@ -254,6 +312,10 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     if (computed == DTYPE_FLOAT32 && !state->indices_wanted && cpu_plane_of(&window, &state->plane))
         state->by_window =
             cpu_pool_window_for(cpu_device(device)->level, adds, window.stride[window.rank - 1]);
+    if (state->by_window && is_average && state->plane.width <= COUNTS_MAX) {
+        keep_counts(state);
+        state->divide = divide_counts_for(cpu_device(device)->level);
+    }
     return NULL;
 }
 

@@ -51,9 +51,10 @@ CPU_INLINE int64_t steps_below(int64_t from, int64_t end, int64_t stride, int64_
     struct same_needs_semicolon
 
 #define DEFINE_DIVIDE(name, T)                                                                     \
-    static void name(void *y, int64_t count, int64_t divisor) {                                    \
+    CPU_INLINE void name##_body(void *y, int64_t count, int64_t divisor) {                         \
         for (int64_t i = 0; i < count; i++) ((T *)y)[i] /= (T)divisor;                             \
     }                                                                                              \
+    CPU_VARIANTS(name, (void *y, int64_t count, int64_t divisor), (y, count, divisor));            \
     struct divide_needs_semicolon
 
 /* a NaN wins */
@@ -76,28 +77,35 @@ DEFINE_SAME(same_u8, uint8_t);
 DEFINE_DIVIDE(divide_f32, float);
 DEFINE_DIVIDE(divide_f64, double);
 
+/* maxima divide nothing */
+#define no_divide_portable NULL
+#define no_divide_avx2 NULL
+#define no_divide_avx512 NULL
+
 #if defined(__x86_64__)
 #define LEVELS(start, take, divide, same)                                                          \
     {                                                                                              \
-        {start, take##_portable, divide, same}, {start, take##_avx2, divide, same}, {              \
-            start, take##_avx512, divide, same                                                     \
+        {start, take##_portable, divide##_portable, same},                                         \
+            {start, take##_avx2, divide##_avx2, same}, {                                           \
+            start, take##_avx512, divide##_avx512, same                                            \
         }                                                                                          \
     }
 #else
 #define LEVELS(start, take, divide, same)                                                          \
     {                                                                                              \
-        {start, take##_portable, divide, same}, {start, take##_portable, divide, same}, {          \
-            start, take##_portable, divide, same                                                   \
+        {start, take##_portable, divide##_portable, same},                                         \
+            {start, take##_portable, divide##_portable, same}, {                                   \
+            start, take##_portable, divide##_portable, same                                        \
         }                                                                                          \
     }
 #endif
 
 const CpuPoolRow *cpu_pool_row_for(CpuLevel level, DType dtype, bool is_average) {
     static const CpuPoolRow max_rows[4][3] = {
-        LEVELS(lowest_f32, max_f32, NULL, same_f32),
-        LEVELS(lowest_f64, max_f64, NULL, same_f64),
-        LEVELS(lowest_i8, max_i8, NULL, same_i8),
-        LEVELS(lowest_u8, max_u8, NULL, same_u8),
+        LEVELS(lowest_f32, max_f32, no_divide, same_f32),
+        LEVELS(lowest_f64, max_f64, no_divide, same_f64),
+        LEVELS(lowest_i8, max_i8, no_divide, same_i8),
+        LEVELS(lowest_u8, max_u8, no_divide, same_u8),
     };
     static const CpuPoolRow average_rows[2][3] = {
         LEVELS(zero_f32, add_f32, divide_f32, same_f32),
