@@ -6,6 +6,10 @@
 #include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/scalar/scalar_exponential.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 typedef void SoftmaxBlock(const float *x, int64_t size, int64_t inner, int64_t columns, float *y);
 
 typedef struct SoftmaxState {
@@ -58,6 +62,42 @@ CPU_INLINE void softmax_rows_body(
 }
 CPU_VARIANTS(softmax_rows, (const float *x, int64_t size, int64_t inner, int64_t columns, float *y),
     (x, size, inner, columns, y));
+
+#if defined(__x86_64__)
+/* softmax_rows_body with masks for the last lanes, which load_part would move through memory. */
+CPU_TARGET_AVX512 static void softmax_rows_masked(
+    const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
+    (void)inner, (void)columns;
+    const int64_t whole = size / CPU_VECTOR_LANES * CPU_VECTOR_LANES;
+    const __mmask16 left = (__mmask16)((1u << (size - whole)) - 1);
+    const __m512 least = _mm512_set1_ps(MINUS_INFINITY);
+    const __m512 last = _mm512_mask_loadu_ps(least, left, x + whole);
+    __m512 most = least, sum = _mm512_setzero_ps();
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
+        most = _mm512_max_ps(_mm512_loadu_ps(x + i), most);
+    most = _mm512_max_ps(last, most);
+    const __m512 shift = _mm512_set1_ps(_mm512_reduce_max_ps(most));
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
+        const __m512 term =
+            (__m512)cpu_f32x16_exp((CpuF32x16)_mm512_sub_ps(_mm512_loadu_ps(x + i), shift));
+        _mm512_storeu_ps(y + i, term);
+        sum = _mm512_add_ps(sum, term);
+    }
+    const __m512 end = (__m512)cpu_f32x16_exp((CpuF32x16)_mm512_sub_ps(last, shift));
+    if (left) sum = _mm512_add_ps(sum, end);
+    const __m512 scale = _mm512_set1_ps(1.0f / cpu_f32x16_sum((CpuF32x16)sum));
+    KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
+        _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_loadu_ps(y + i), scale));
+    _mm512_mask_storeu_ps(y + whole, left, _mm512_mul_ps(end, scale));
+}
+#endif
+
+static SoftmaxBlock *rows_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return softmax_rows_masked;
+#endif
+    return softmax_rows_for(level);
+}
 
 CPU_INLINE void log_softmax_rows_body(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
@@ -199,6 +239,12 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const Run *run = context;
     const SoftmaxState *state = run->state;
     const int64_t blocks = blocks_per_outer(state);
+    if (state->inner == 1) { /* rows stand one behind the other */
+        const int64_t size = state->size;
+        for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
+            state->block(run->x + i * size, size, 1, 1, run->y + i * size);
+        return NULL;
+    }
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         const int64_t column = i % blocks * CPU_VECTOR_LANES;
         const int64_t left = state->inner - column;
@@ -255,7 +301,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     if (state->short_rows)
         state->block = logarithm ? log_softmax_short_for(level) : softmax_short_for(level);
     else if (rows)
-        state->block = logarithm ? log_softmax_rows_for(level) : softmax_rows_for(level);
+        state->block = logarithm ? log_softmax_rows_for(level) : rows_for(level);
     else
         state->block = logarithm ? log_softmax_columns_for(level) : softmax_columns_for(level);
     return NULL;

@@ -99,9 +99,28 @@ static uint64_t finish_integer(const State *state, CpuTotal total) {
     return total.u64;
 }
 
+/* finish_float for many outputs: loops without a choice for each become vectors. */
+static void finish_float32(
+    const State *state, float *restrict to, const CpuTotal *restrict totals, int64_t count) {
+    if (state->operator_id == OPERATOR_REDUCE_MEAN)
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (float)scalar_canonical_f64(totals[i].f64 / state->count);
+    else if (state->operator_id == OPERATOR_REDUCE_L2)
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (float)scalar_canonical_f64(sqrt(totals[i].f64));
+    else if (state->operator_id == OPERATOR_REDUCE_LOG_SUM)
+        for (int64_t i = 0; i < count; i++) to[i] = (float)finish_float(state, totals[i].f64);
+    else
+        for (int64_t i = 0; i < count; i++) to[i] = (float)scalar_canonical_f64(totals[i].f64);
+}
+
 /* Writes outputs [begin, begin + count). */
 static void finish(
     const State *state, char *to, int64_t begin, const CpuTotal *totals, int64_t count) {
+    if (state->dtype == DTYPE_FLOAT32) {
+        finish_float32(state, (float *)(void *)to + begin, totals, count);
+        return;
+    }
     for (int64_t i = 0; i < count; i++) {
         char *out = to + (begin + i) * state->size;
         if (dtype_is_integer(state->dtype) || state->dtype == DTYPE_BOOL) {
@@ -111,13 +130,10 @@ static void finish(
             continue;
         }
         double value = finish_float(state, totals[i].f64);
-        float narrow = (float)value;
         uint16_t half = state->dtype == DTYPE_FLOAT16
                             ? scalar_narrow_float16(scalar_narrow_to_odd(value))
                             : scalar_narrow_bfloat16(scalar_narrow_to_odd(value));
-        const void *bytes = state->size == 2   ? (const void *)&half
-                            : state->size == 4 ? (const void *)&narrow
-                                               : (const void *)&value;
+        const void *bytes = state->size == 2 ? (const void *)&half : (const void *)&value;
         memcpy(out, bytes, state->size);
     }
 }
