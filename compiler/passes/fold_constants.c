@@ -1,6 +1,6 @@
-/* Constant folding: computes results that depend on constants alone, unless the file would grow;
- * takes branches whose condition is known; reads fields of values that are built in the same
- * function. */
+/* Constant folding: computes results that depend on constants alone, unless the file would grow
+ * by more than a fraction; takes branches whose condition is known; reads fields of values that are
+ * built in the same function. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/constants.h"
@@ -12,6 +12,8 @@ enum {
     PREPARED_BYTES_MAX = 1 << 28, /* of weights that grow */
     SMALL_BYTES_MAX = 4096,       /* a result up to this size is always folded */
     GROUP_READERS_MAX = 64,       /* more readers of one constant are not folded together */
+    GROWTH_DIVISOR = 4, /* tables that a graph computes may add this part of the constants */
+    GROWTH_BYTES_MAX = 8 << 20, /* and no more than this */
 };
 
 typedef struct Folding {
@@ -20,13 +22,17 @@ typedef struct Folding {
     uint32_t variable_count;
     IrBinding **refused; /* computable, but the results are larger than what disappears */
     size_t refused_count, refused_capacity;
+    /* bytes that results may take beyond what disappears: now, and at first */
+    uint64_t growth_left, growth_max;
     bool changed;
     bool took_branch;
     bool again; /* another round finds more */
 } Folding;
 
 /* Whether the binding makes something of weights that are codes of 8 bits or more: it dequantizes
- * them without blocks (blocks are left to the pass fuse_blocks), or it transposes bytes. */
+ * them without blocks (blocks are left to the pass fuse_blocks), or it transposes bytes. Weights
+ * that no integer operator took are dequantized once and not in each run, though they grow; codes
+ * are transposed once, though others read them as they are. */
 static bool prepares_codes(const IrBinding *binding) {
     const OperatorId id = binding->operator_info->id;
     if (id != OPERATOR_DEQUANTIZE_LINEAR && id != OPERATOR_TRANSPOSE) return false;
@@ -37,9 +43,8 @@ static bool prepares_codes(const IrBinding *binding) {
     return attributes_int(binding->attributes, "block_size") == 0;
 }
 
-/* True when every input is a constant. *out_bytes: limit on the results' size: the size of the
- * constants that disappear. Weights that no integer operator took are dequantized once and not in
- * each run, though they grow; codes are transposed once, though others read them as they are. */
+/* True when every input is a constant. *out_bytes: the size of the constants that disappear, or
+ * what is always folded. */
 static bool inputs_are_constant(
     const Folding *folding, const IrBinding *binding, uint64_t *out_bytes) {
     uint64_t freed = 0;
@@ -52,7 +57,6 @@ static bool inputs_are_constant(
         bool last = input->id >= folding->variable_count || folding->uses[input->id] <= 1;
         if (last) freed += tensor_bytes(tensor);
     }
-    if (prepares_codes(binding)) freed = PREPARED_BYTES_MAX;
     *out_bytes = freed > SMALL_BYTES_MAX ? freed : SMALL_BYTES_MAX;
     return true;
 }
@@ -106,21 +110,35 @@ static Error *refuse(Folding *folding, IrBinding *binding) {
     return NULL;
 }
 
+/* Steps between a small table and another one are given back when the next step consumes them. */
+static void spend(Folding *folding, uint64_t freed, uint64_t made) {
+    if (made > freed)
+        folding->growth_left -= made - freed;
+    else if (freed - made < folding->growth_max - folding->growth_left)
+        folding->growth_left += freed - made;
+    else
+        folding->growth_left = folding->growth_max;
+}
+
 static Error *fold_operator(Folding *folding, IrBinding *binding) {
-    uint64_t bytes_max;
+    uint64_t freed, made = 0;
     if (binding->operator_info->id == OPERATOR_DEQUANTIZE_LINEAR &&
         !folding->context->folds_dequantized)
         return NULL;
-    if (!inputs_are_constant(folding, binding, &bytes_max)) return NULL;
+    if (!inputs_are_constant(folding, binding, &freed)) return NULL;
     if (binding->operand_count > PLAN_INPUTS_MAX || binding->result_count > PLAN_OUTPUTS_MAX)
         return NULL;
     Tensor *outputs[PLAN_OUTPUTS_MAX];
     bool done;
+    const bool prepares = prepares_codes(binding);
+    const uint64_t bytes_max = prepares ? PREPARED_BYTES_MAX : freed + folding->growth_left;
     TRY(compute(folding, binding, bytes_max, outputs, &done));
     if (!done) return refuse(folding, binding);
     folding->changed = true;
     drop_uses(folding, binding);
     const uint32_t count = binding->result_count;
+    for (uint32_t i = 0; i < count; i++) made += tensor_bytes(outputs[i]);
+    if (!prepares) spend(folding, freed, made);
     Error *error = replace_results(folding->context->module, binding, outputs);
     release_all(outputs, count);
     return error;
@@ -336,7 +354,27 @@ static Error *fold_round(Folding *folding) {
     return NULL;
 }
 
+/* How many bytes computed tables may add to the constants that are read. */
+static Error *find_growth(Folding *folding) {
+    IrModule *module = folding->context->module;
+    void *uses;
+    uint64_t bytes = 0;
+    TRY(ir_side_table(module, sizeof(uint32_t), &uses));
+    ir_count_uses(module, uses);
+    for (size_t i = 0; i < module->constant_count; i++) {
+        const IrVariable *constant = module->constants[i];
+        const Tensor *tensor = ir_variable_tensor(constant);
+        if (tensor && ((uint32_t *)uses)[constant->id] > 0) bytes += tensor_bytes(tensor);
+    }
+    memory_free(uses);
+    bytes /= GROWTH_DIVISOR;
+    folding->growth_max = bytes < GROWTH_BYTES_MAX ? bytes : GROWTH_BYTES_MAX;
+    folding->growth_left = folding->growth_max;
+    return NULL;
+}
+
 static Error *fold(Folding *folding) {
+    TRY(find_growth(folding));
     TRY(fold_all_parameters(folding));
     do { /* at most as often as branches are nested and as chains of groups are long */
         TRY(fold_round(folding));

@@ -56,12 +56,13 @@ static void test_fold_constants_folds_all_readers_of_a_constant_together(void **
     }
 }
 
-/* The constant stays for another reader, or the results are larger than the constant. */
+/* The constant stays for another reader, or the results are larger than the constant; both by more
+ * than a quarter of all constants. */
 static void test_fold_constants_folds_no_readers_that_make_the_file_grow(void **state) {
     (void)state;
     OWN(IrModule, read) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{3}, int64[1]{0})\n"
                                        "  %2 = Add(%0, W)\n"
-                                       "  %3 = Slice(W, int64[1]{3}, int64[1]{4}, int64[1]{0})\n"
+                                       "  %3 = Slice(W, int64[1]{1}, int64[1]{4}, int64[1]{0})\n"
                                        "  -> %1, %2, %3\n");
     OWN(IrModule, large) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{3}, int64[1]{0})\n"
                                         "  %2 = Slice(W, int64[1]{1}, int64[1]{4}, int64[1]{0})\n"
@@ -70,11 +71,31 @@ static void test_fold_constants_folds_no_readers_that_make_the_file_grow(void **
     assert_int_equal(count_slices(large), 2);
 }
 
+/* Two rows are the quarter that the file may grow by, and what is always folded. The third has no
+ * room, unless a step of the others disappears again. */
+static void test_fold_constants_lets_tables_add_a_quarter_of_the_constants(void **state) {
+    (void)state;
+    OWN(IrModule, rows) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{1}, int64[1]{0})\n"
+                                       "  %2 = Slice(W, int64[1]{1}, int64[1]{2}, int64[1]{0})\n"
+                                       "  %3 = Slice(W, int64[1]{2}, int64[1]{3}, int64[1]{0})\n"
+                                       "  %4 = Add(%0, W)\n"
+                                       "  -> %1, %2, %3, %4\n");
+    OWN(IrModule, steps) = fold_weights("  %1 = Slice(W, int64[1]{0}, int64[1]{1}, int64[1]{0})\n"
+                                        "  %2 = Slice(W, int64[1]{1}, int64[1]{2}, int64[1]{0})\n"
+                                        "  %3 = Slice(%2, int64[1]{0}, int64[1]{8}, int64[1]{1})\n"
+                                        "  %4 = Slice(W, int64[1]{2}, int64[1]{3}, int64[1]{0})\n"
+                                        "  %5 = Add(%0, W)\n"
+                                        "  -> %1, %3, %4, %5\n");
+    assert_int_equal(count_slices(rows), 1);
+    assert_int_equal(count_slices(steps), 0);
+}
+
 int test_fold_constants(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fold_constants_gives_what_its_golden_files_say),
         cmocka_unit_test(test_fold_constants_folds_all_readers_of_a_constant_together),
         cmocka_unit_test(test_fold_constants_folds_no_readers_that_make_the_file_grow),
+        cmocka_unit_test(test_fold_constants_lets_tables_add_a_quarter_of_the_constants),
     };
     return cmocka_run_group_tests_name("fold_constants", tests, NULL, NULL);
 }
