@@ -8,7 +8,9 @@ import pytest
 from harness import ROOT, Home
 
 sys.path.append(os.path.join(ROOT, "tests", "zoo"))
+sys.path.append(os.path.join(ROOT, "tests", "random_models"))
 
+import random_case  # noqa: E402
 import zoo_check  # noqa: E402
 
 # Copies to the host in a graph's code. Strings are on the host, and so are conditions and lengths that the graph computes.
@@ -27,14 +29,50 @@ HOST_COPIES = {
 GRAPHS = sorted(set(zoo_check.read_table()) - set(zoo_check.read_refused()))
 
 
+RANDOM_GRAPHS = 50
+
+
+def code_of(home, model, folder):
+    home.call("compile", model, "-o", folder / "model.lvx")
+    return home.call("disasm", folder / "model.lvx", as_json=False).out
+
+
+def find_returns(code):
+    """Copies to the device of what the host made of the device's values: each could have been computed there, without a wait."""
+    found, from_device = [], set()
+    for line in code.splitlines():
+        if line.startswith("function"):
+            from_device = set()
+        reads, _, writes = line.partition("->")
+        read, written = (set(re.findall(r"\br\d+\b", part)) for part in (reads, writes))
+        if re.search(r"DeviceCopy [^,]*, 1 ", reads) and read & from_device:
+            found.append(line)
+        made = re.search(r"DeviceCopy [^,]*, 0 ", reads) or ".host " in reads and read & from_device
+        from_device = from_device | written if made else from_device - written
+    return found
+
+
+def test_what_returns_is_found():
+    assert find_returns(" DeviceCopy r1!, 0 -> r2\n InvokePacked.host %1, r2!, @3 -> r2\n DeviceCopy r2!, 1 -> r4\n")
+    assert not find_returns(" DeviceCopy r1, 0 -> r2\n InvokePacked %1, r1, r2! -> r2\n DeviceCopy r3, 1 -> r4\n")
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_graph_copies_to_the_host_what_it_must(tmp_path, name):
     """On a device of its own memory each of these copies is a wait for all the work before it."""
     model, _ = zoo_check.fill(name, str(tmp_path))
     home = Home(tmp_path / "home")
-    home.call("compile", model, "-o", tmp_path / "model.lvx")
-    code = home.call("disasm", tmp_path / "model.lvx", as_json=False).out
+    code = code_of(home, model, tmp_path)
     assert len(re.findall(r"DeviceCopy [^\n]*, 0 ->", code)) == HOST_COPIES.get(name, 0)
+    assert not find_returns(code)
+
+
+def test_no_value_of_a_random_graph_goes_to_the_host_and_back(tmp_path):
+    home = Home(tmp_path / "home")
+    for number in range(RANDOM_GRAPHS):
+        model = tmp_path / f"{number}.onnx"
+        model.write_bytes(random_case.make_case(7, number).data)
+        assert not find_returns(code_of(home, model, tmp_path)), f"random_case.make_case(7, {number})"
 
 
 def test_run_counts_copies_and_waits(tmp_path):
