@@ -116,8 +116,10 @@ static Error *moves_rows(const PlanRequest *request, bool *out) {
 /* Bytes in the place of packed elements: one for each element, or one for all in it. */
 static void spell_bytes(TensorSpec *spec, bool rows) {
     if (!dtype_in(DTYPES_PACKED, spec->dtype)) return;
-    int64_t *last = &spec->shape.dims[spec->shape.rank - 1];
-    if (rows) *last = *last * dtype_bits(spec->dtype) / 8;
+    if (rows) {
+        int64_t *last = &spec->shape.dims[spec->shape.rank - 1];
+        *last = *last * dtype_bits(spec->dtype) / 8;
+    }
     spec->dtype = DTYPE_UINT8;
 }
 

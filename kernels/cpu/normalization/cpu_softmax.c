@@ -64,6 +64,11 @@ CPU_VARIANTS(softmax_rows, (const float *x, int64_t size, int64_t inner, int64_t
     (x, size, inner, columns, y));
 
 #if defined(__x86_64__)
+/* Vectors by address: the instruction set of the caller decides how they are passed by value. */
+CPU_INLINE void take_exp(CpuF32x16 *x) { *x = cpu_f32x16_exp(*x); }
+
+CPU_INLINE float sum_of(const CpuF32x16 *x) { return cpu_f32x16_sum(*x); }
+
 /* softmax_rows_body with masks for the last lanes, which load_part would move through memory. */
 CPU_TARGET_AVX512 static void softmax_rows_masked(
     const float *x, int64_t size, int64_t inner, int64_t columns, float *y) {
@@ -72,23 +77,25 @@ CPU_TARGET_AVX512 static void softmax_rows_masked(
     const __mmask16 left = (__mmask16)((1u << (size - whole)) - 1);
     const __m512 least = _mm512_set1_ps(MINUS_INFINITY);
     const __m512 last = _mm512_mask_loadu_ps(least, left, x + whole);
-    __m512 most = least, sum = _mm512_setzero_ps();
+    __m512 most = least;
+    CpuF32x16 sum = {0};
     KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
         most = _mm512_max_ps(_mm512_loadu_ps(x + i), most);
     most = _mm512_max_ps(last, most);
     const __m512 shift = _mm512_set1_ps(_mm512_reduce_max_ps(most));
     KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES) {
-        const __m512 term =
-            (__m512)cpu_f32x16_exp((CpuF32x16)_mm512_sub_ps(_mm512_loadu_ps(x + i), shift));
-        _mm512_storeu_ps(y + i, term);
-        sum = _mm512_add_ps(sum, term);
+        CpuF32x16 term = (CpuF32x16)_mm512_sub_ps(_mm512_loadu_ps(x + i), shift);
+        take_exp(&term);
+        _mm512_storeu_ps(y + i, (__m512)term);
+        sum += term;
     }
-    const __m512 end = (__m512)cpu_f32x16_exp((CpuF32x16)_mm512_sub_ps(last, shift));
-    if (left) sum = _mm512_add_ps(sum, end);
-    const __m512 scale = _mm512_set1_ps(1.0f / cpu_f32x16_sum((CpuF32x16)sum));
+    CpuF32x16 end = (CpuF32x16)_mm512_sub_ps(last, shift);
+    take_exp(&end);
+    if (left) sum += end;
+    const __m512 scale = _mm512_set1_ps(1.0f / sum_of(&sum));
     KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
         _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_loadu_ps(y + i), scale));
-    _mm512_mask_storeu_ps(y + whole, left, _mm512_mul_ps(end, scale));
+    _mm512_mask_storeu_ps(y + whole, left, _mm512_mul_ps((__m512)end, scale));
 }
 #endif
 
