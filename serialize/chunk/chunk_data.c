@@ -177,7 +177,7 @@ static Error *put_ready(WriteJob *job) {
 /* The chunks that a thread encodes together, beginning with the one at index. */
 typedef struct Together {
     size_t index, count;
-    const void *raw[TOGETHER];
+    const void *raw[TOGETHER]; /* NULL: not read yet, or not needed any more */
     bool skip[TOGETHER];
 } Together;
 
@@ -217,13 +217,24 @@ static Error *name_all(WriteJob *job, const Together *chunks) {
     return NULL;
 }
 
-static Error *encode_one(WriteJob *job, size_t index, const void *raw, bool skip) {
+/* Tells the reader that the chunk's raw bytes are not needed any more. */
+static void release_raw(WriteJob *job, Together *chunks, size_t i) {
+    if (!job->pieces && chunks->raw[i]) job->reader.done(job->reader.self, chunks->index + i);
+    chunks->raw[i] = NULL;
+}
+
+/* The raw bytes are released before another thread can put the chunk: the reader never has more
+ * chunks in memory than there are slots. */
+static Error *encode_one(WriteJob *job, Together *chunks, size_t i) {
+    const size_t index = chunks->index + i;
     Slot *slot = slot_of(job, index);
     slot->stored.size = 0;
     const ChunkFilter filter = job->pieces ? job->pieces[index].filter : job->filter;
-    if (!skip) TRY(chunk_encode(raw, raw_size_at(job, index), filter, &slot->stored));
+    if (!chunks->skip[i])
+        TRY(chunk_encode(chunks->raw[i], raw_size_at(job, index), filter, &slot->stored));
+    release_raw(job, chunks, i);
     pthread_mutex_lock(&job->mutex);
-    slot->skip = skip;
+    slot->skip = chunks->skip[i];
     slot->ready = true;
     pthread_mutex_unlock(&job->mutex);
     return put_ready(job);
@@ -235,21 +246,16 @@ static Error *write_all(WriteJob *job, Together *chunks) {
         if (!wait_for_turn(job, chunks->index + i)) return NULL;
         TRY(decide(job, chunks->index + i, &chunks->skip[i]));
     }
-    for (size_t i = 0; i < chunks->count; i++)
-        TRY(encode_one(job, chunks->index + i, chunks->raw[i], chunks->skip[i]));
+    for (size_t i = 0; i < chunks->count; i++) TRY(encode_one(job, chunks, i));
     return NULL;
 }
 
 static Error *write_together(WriteJob *job, Together *chunks) {
     Error *error = NULL;
-    size_t got = 0;
-    while (!error && got < chunks->count) {
-        error = get_raw(job, chunks->index + got, &chunks->raw[got]);
-        if (!error) got++;
-    }
+    for (size_t i = 0; !error && i < chunks->count; i++)
+        error = get_raw(job, chunks->index + i, &chunks->raw[i]);
     if (!error) error = write_all(job, chunks);
-    for (size_t i = 0; !job->pieces && i < got; i++)
-        job->reader.done(job->reader.self, chunks->index + i);
+    for (size_t i = 0; i < chunks->count; i++) release_raw(job, chunks, i);
     return error;
 }
 

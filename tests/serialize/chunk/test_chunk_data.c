@@ -1,3 +1,5 @@
+#include <stdatomic.h>
+
 #include "base/allocator.h"
 #include "serialize/chunk/chunk.h"
 #include "tests/serialize/serialize_fixtures.h"
@@ -179,6 +181,56 @@ static void test_chunk_data_of_several_runs_is_written_as_one_by_one(void **stat
     memory_store_deinit(&apart);
 }
 
+typedef struct Released {
+    atomic_bool done[COUNT]; /* the reader may forget the chunk */
+    ChunkRef refs[COUNT];
+    MemoryStore store;
+    size_t early; /* puts of chunks that the reader still has to keep */
+} Released;
+
+static Error *get_raw(void *self, size_t index, const void **out_data) {
+    (void)self;
+    *out_data = (const char *)data + index * SMALL;
+    return NULL;
+}
+
+static void raw_is_done(void *self, size_t index) {
+    atomic_store(&((Released *)self)->done[index], true);
+}
+
+static Error *find_stored(void *self, const ChunkRef *refs, size_t count, bool *out_found) {
+    Released *released = self;
+    const ChunkSink sink = memory_store_sink(&released->store);
+    return sink.find(sink.self, refs, count, out_found);
+}
+
+static Error *put_once_released(
+    void *self, const ChunkRef *ref, const void *stored, size_t stored_size) {
+    Released *released = self;
+    const ChunkSink sink = memory_store_sink(&released->store);
+    size_t index = 0;
+    while (!digest_equal(&released->refs[index].hash, &ref->hash)) index++;
+    if (!atomic_load(&released->done[index])) released->early++;
+    return sink.put(sink.self, ref, stored, stored_size);
+}
+
+/* A reader with room for as many chunks as there are slots never has to keep more. */
+static void test_chunk_data_releases_raw_bytes_before_the_chunk_is_put(void **state) {
+    (void)state;
+    for (uint32_t threads = 0; threads <= 6; threads += 2) {
+        OWN(WorkerPool, pool) = NULL;
+        Released released = {0};
+        if (threads) assert_ok(worker_pool_create("test", threads, &pool));
+        assert_ok(chunk_write_read(pool, (RawChunks){get_raw, raw_is_done, &released}, SIZE, SMALL,
+            CHUNK_FILTER_FLOAT32, (ChunkSink){find_stored, put_once_released, &released},
+            released.refs));
+        assert_int_equal(released.store.count, COUNT - 2);
+        assert_int_equal(released.early, 0);
+        for (size_t i = 0; i < COUNT; i++) assert_true(atomic_load(&released.done[i]));
+        memory_store_deinit(&released.store);
+    }
+}
+
 static void test_chunk_data_of_no_bytes_has_no_chunks(void **state) {
     (void)state;
     MemoryStore store = {0};
@@ -231,6 +283,7 @@ int test_chunk_data(void) {
         cmocka_unit_test(test_chunk_data_known_and_present_is_not_put_again),
         cmocka_unit_test(test_chunk_data_goes_on_behind_what_is_present),
         cmocka_unit_test(test_chunk_data_of_several_runs_is_written_as_one_by_one),
+        cmocka_unit_test(test_chunk_data_releases_raw_bytes_before_the_chunk_is_put),
         cmocka_unit_test(test_chunk_data_of_no_bytes_has_no_chunks),
         cmocka_unit_test(test_chunk_data_reports_the_sinks_failure),
         cmocka_unit_test(test_chunk_data_reports_missing_and_damaged_chunks),
