@@ -16,8 +16,7 @@ import zoo_check  # noqa: E402
 # Copies to the host in a graph's code. Strings are on the host, and so are conditions and lengths that the graph computes.
 HOST_COPIES = {
     "hashes_and_repeats": 2,                 # conditions of Loops
-    "labels": 2,                             # words by number
-    "logistic_regression_texts_zip_map": 1,  # the same
+    "logistic_regression_texts_zip_map": 1,  # words by number
     "script_choose_branch": 1,               # the condition of an If
     "script_halve_until": 4,                 # the condition of a Loop
     "search_beams": 1,                       # the condition of a Loop

@@ -199,7 +199,7 @@ def test_a_file_owns_its_job_once(served, elsewhere, tmp_path):
 
 
 def test_a_lost_file_can_be_asked_for_again(served, tmp_path):
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", SLOWER) as daemon:
         job = submit_batch(daemon, 4000)
         daemon.wait(job, half_done)
         address, body = f"/v1/jobs/{job}/checkpoint", json.dumps({"release": True}).encode()
