@@ -10,6 +10,7 @@
 static const size_t sizes[] = {0, 1, 15, 16, 17, 127, 128, 300, 20000};
 
 static void fill(OnnxTensor *tensor, size_t size, unsigned seed) {
+    free(tensor->raw_data.data);
     tensor->has_raw_data = 1;
     tensor->raw_data.len = size;
     tensor->raw_data.data = malloc(size ? size : 1);
