@@ -33,7 +33,7 @@ typedef struct WireWalk {
 } WireWalk;
 
 static void copy_until(WireWalk *walk, size_t end) {
-    if (!walk->copy) return;
+    if (!walk->copy || end == walk->copied) return; /* an empty file has no address */
     byte_write_bytes(walk->copy, walk->data + walk->copied, end - walk->copied);
     walk->copied = end;
 }
