@@ -140,6 +140,12 @@ Probe *probe_of(const ProbeContext *context, const IrVariable *variable) {
     return &context->probes[variable->id];
 }
 
+const Probe *probe_of_operand(
+    const ProbeContext *context, const IrBinding *binding, uint32_t index) {
+    const IrVariable *operand = index < binding->operand_count ? binding->operands[index] : NULL;
+    return operand ? probe_of(context, operand) : NULL;
+}
+
 void probe_clear(Probe *probe) {
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) tensor_release(probe->values[w]);
     *probe = (Probe){0};

@@ -64,6 +64,10 @@ void probe_context_deinit(ProbeContext *context);
 
 /* Returns the probe of a variable or constant. The context owns it. */
 Probe *probe_of(const ProbeContext *context, const IrVariable *variable);
+/* Returns the probe of the operand at index; NULL if the binding has no such operand or leaves it
+ * out. */
+const Probe *probe_of_operand(
+    const ProbeContext *context, const IrBinding *binding, uint32_t index);
 void probe_clear(Probe *probe);
 /* Replaces *to by a copy of *from. */
 void probe_set(Probe *to, const Probe *from);

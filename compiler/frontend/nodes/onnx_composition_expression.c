@@ -225,7 +225,7 @@ static Error *read_call(
     ComposedValue arguments[COMPOSITION_CALL_MAX];
     uint32_t count = 0;
     if ((strcmp(name, "NoCaches") == 0 || strcmp(name, "NoKeys") == 0) && result_count == 1)
-        return composer_read_caches(composer, name[2] == 'C', out_results);
+        return composer_read_caches(composer, strcmp(name, "NoCaches") == 0, out_results);
     if (composer_take(composer, "{")) TRY(read_attributes(composer, &attributes));
     TRY(read_arguments(composer, arguments, &count));
     if (onnx_attribute_kind(composer->composition->attributes, name) == 'g')
@@ -233,7 +233,7 @@ static Error *read_call(
     if (strcmp(name, "FewBits") == 0 && result_count == 1)
         return unpack(composer, arguments, count, out_results);
     if ((strcmp(name, "First") == 0 || strcmp(name, "Rest") == 0) && result_count == 1)
-        return split_list(composer, name[0] == 'F', arguments, count, out_results);
+        return split_list(composer, strcmp(name, "First") == 0, arguments, count, out_results);
     if (count && arguments[0].kind == COMPOSED_LIST && result_count == 1)
         return call_for_each(composer, name, attributes, count, arguments, out_results);
     return call_operator(composer, name, attributes, count, arguments, result_count, out_results);

@@ -4,19 +4,13 @@
 #include "kernels/shape_rules/operator_infer.h"
 #include "kernels/planning/pointwise_program.h"
 
-static const Probe *input_probe(
-    const ProbeContext *context, const IrBinding *binding, uint32_t index) {
-    const IrVariable *input = binding->operands[index];
-    return input ? probe_of(context, input) : NULL;
-}
-
 /* Guesses type and rank without the values that the rule reads. False: both are unknown. */
 static bool guess_rank(
     const ProbeContext *context, const IrBinding *binding, DType *out_dtype, uint32_t *out_rank) {
     OperatorId id = binding->operator_info->id;
     if (binding->result_count != 1 || binding->operand_count == 0) return false;
-    const Probe *first = input_probe(context, binding, 0);
-    const Probe *second = binding->operand_count > 1 ? input_probe(context, binding, 1) : NULL;
+    const Probe *first = probe_of_operand(context, binding, 0);
+    const Probe *second = binding->operand_count > 1 ? probe_of_operand(context, binding, 1) : NULL;
     if (!first || first->state != PROBE_KNOWN) return false;
     *out_dtype = first->dtype;
     *out_rank = first->rank;
@@ -53,7 +47,7 @@ static Error *broadcast_dim(
     const Probe *chosen = NULL;
     bool conflict = false, chosen_fixed = false;
     for (uint32_t k = 0; k < binding->operand_count; k++) {
-        const Probe *probe = input_probe(context, binding, k);
+        const Probe *probe = probe_of_operand(context, binding, k);
         if (!probe) continue;
         bool one = true, fixed = true, same = chosen != NULL;
         for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
@@ -83,7 +77,7 @@ static Error *scalar_dtype(const ProbeContext *context, const IrBinding *binding
     TRY(memory_alloc(PLAN_INPUTS_MAX, sizeof(TensorSpec), &block));
     TensorSpec *specs = block;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         specs[i].present = probe != NULL;
         specs[i].dtype = probe ? probe->dtype : DTYPE_NONE;
     }
@@ -109,7 +103,7 @@ static Error *infer_elementwise(ProbeContext *context, const IrBinding *binding,
         return NULL;
     Probe result = {.state = PROBE_KNOWN, .kind = IR_TYPE_TENSOR, .shape_tainted = true};
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (!probe) continue;
         if (probe->state != PROBE_KNOWN || probe->kind != IR_TYPE_TENSOR) return NULL;
         if (probe->rank > result.rank) result.rank = probe->rank;
@@ -126,7 +120,8 @@ static Error *infer_elementwise(ProbeContext *context, const IrBinding *binding,
 static Error *infer_product(ProbeContext *context, const IrBinding *binding, bool *out_done) {
     *out_done = false;
     if (binding->operator_info->id != OPERATOR_MATMUL || binding->operand_count != 2) return NULL;
-    const Probe *left = input_probe(context, binding, 0), *right = input_probe(context, binding, 1);
+    const Probe *left = probe_of_operand(context, binding, 0),
+                *right = probe_of_operand(context, binding, 1);
     if (!left || !right || left->state != PROBE_KNOWN || right->state != PROBE_KNOWN) return NULL;
     if (left->rank < 2 || right->rank < 2 || left->dtype != right->dtype) return NULL;
     Probe result = {.state = PROBE_KNOWN,
@@ -151,7 +146,7 @@ static bool keeps_shape(const ProbeContext *context, const IrBinding *binding) {
     static const OperatorId kept[] = {OPERATOR_ROTARY_EMBEDDING, OPERATOR_LAYER_NORMALIZATION,
         OPERATOR_RMS_NORMALIZATION, OPERATOR_GROUP_NORMALIZATION, OPERATOR_INSTANCE_NORMALIZATION,
         OPERATOR_BATCH_NORMALIZATION};
-    const Probe *first = binding->operand_count > 0 ? input_probe(context, binding, 0) : NULL;
+    const Probe *first = binding->operand_count > 0 ? probe_of_operand(context, binding, 0) : NULL;
     if (!first || first->state != PROBE_KNOWN || binding->result_count != 1) return false;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (kept[i] == binding->operator_info->id) return true;
@@ -159,7 +154,7 @@ static bool keeps_shape(const ProbeContext *context, const IrBinding *binding) {
 }
 
 static void infer_kept_shape(ProbeContext *context, const IrBinding *binding) {
-    Probe result = *input_probe(context, binding, 0);
+    Probe result = *probe_of_operand(context, binding, 0);
     result.has_value = result.value_tainted = result.shape_limited = false;
     result.shape_tainted = result.guessed = true;
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) result.values[w] = NULL;
@@ -186,10 +181,10 @@ static Error *known_dtype(const ProbeContext *context, const IrBinding *binding,
     *out = DTYPE_NONE;
     if (binding->operand_count == 0 || binding->operand_count > PLAN_INPUTS_MAX) return NULL;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (probe && probe->kind != IR_TYPE_TENSOR) return NULL;
     }
-    const Probe *first = input_probe(context, binding, 0);
+    const Probe *first = probe_of_operand(context, binding, 0);
     if (keeps_dtype(binding->operator_info->id)) *out = first ? first->dtype : DTYPE_NONE;
     if (!pointwise_program_takes(binding->operator_info->id)) return NULL;
     return scalar_dtype(context, binding, out);

@@ -5,12 +5,6 @@
 
 enum { STARTS = 1, ENDS = 2, AXES = 3, STEPS = 4, SLICE_INPUTS = 5 };
 
-static const Probe *input_probe(
-    const ProbeContext *context, const IrBinding *binding, uint32_t index) {
-    const IrVariable *input = index < binding->operand_count ? binding->operands[index] : NULL;
-    return input ? probe_of(context, input) : NULL;
-}
-
 static bool is_number(const Probe *probe, int64_t wanted) {
     if (!probe_is_constant(probe)) return false;
     const uint64_t count = (uint64_t)shape_count_unchecked(&probe->values[0]->shape);
@@ -23,9 +17,9 @@ static bool is_number(const Probe *probe, int64_t wanted) {
 
 bool infer_limits_of_slice(const ProbeContext *context, const IrBinding *binding) {
     if (binding->operator_info->id != OPERATOR_SLICE) return false;
-    const Probe *const inputs[SLICE_INPUTS] = {input_probe(context, binding, 0),
-        input_probe(context, binding, STARTS), input_probe(context, binding, ENDS),
-        input_probe(context, binding, AXES), input_probe(context, binding, STEPS)};
+    const Probe *const inputs[SLICE_INPUTS] = {probe_of_operand(context, binding, 0),
+        probe_of_operand(context, binding, STARTS), probe_of_operand(context, binding, ENDS),
+        probe_of_operand(context, binding, AXES), probe_of_operand(context, binding, STEPS)};
     for (uint32_t i = STARTS; i < SLICE_INPUTS; i++)
         if (inputs[i] && (!inputs[i]->has_value || inputs[i]->value_tainted)) return false;
     if (!inputs[0] || !inputs[STARTS] || !inputs[ENDS] || !inputs[AXES]) return false;
@@ -60,7 +54,7 @@ bool infer_limits_are_lifted(
     for (uint32_t d = 0; d < result->rank; d++) {
         bool found = false;
         for (uint32_t i = 0; !found && i < binding->operand_count; i++) {
-            const Probe *probe = input_probe(context, binding, i);
+            const Probe *probe = probe_of_operand(context, binding, i);
             found = probe && !probe->shape_tainted && has_dim(probe, result, d);
         }
         if (!found) return false;

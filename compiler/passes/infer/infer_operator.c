@@ -26,12 +26,6 @@ typedef struct ProbeScratch {
     uint32_t open_dims; /* of a slice, by bit: the dimension's length depends on the sizes */
 } ProbeScratch;
 
-static const Probe *input_probe(
-    const ProbeContext *context, const IrBinding *binding, uint32_t index) {
-    const IrVariable *input = binding->operands[index];
-    return input ? probe_of(context, input) : NULL;
-}
-
 /* Fills the request with the shapes and values of one world. */
 static void fill_request(
     const ProbeContext *context, const IrBinding *binding, uint32_t world, ProbeScratch *scratch) {
@@ -42,7 +36,7 @@ static void fill_request(
     scratch->request.inputs = scratch->specs;
     scratch->request.values = scratch->values;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         scratch->specs[i] = (TensorSpec){0};
         scratch->values[i] = NULL;
         scratch->tensors[i] = NULL;
@@ -67,7 +61,7 @@ static bool is_certain(const ProbeContext *context, const IrBinding *binding) {
     const IrBlock *block = binding->block;
     if (block->parent || !block->function->exported) return false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (!probe) continue;
         if (probe->shape_tainted) return false;
         if (is_symbolic(probe)) return false;
@@ -83,7 +77,7 @@ static bool never_fits(const ProbeContext *context, const IrBinding *binding) {
     uint32_t count;
     if (binding->operator_info->id != OPERATOR_TRANSPOSE || binding->operand_count == 0)
         return false;
-    const Probe *probe = input_probe(context, binding, 0);
+    const Probe *probe = probe_of_operand(context, binding, 0);
     if (block->parent || !block->function->exported || !probe || probe->shape_tainted) return false;
     return attributes_ints(binding->attributes, "perm", &count) && count != probe->rank;
 }
@@ -148,7 +142,7 @@ static Error *run_rule_far(
     scratch->far_known = false;
     fill_request(context, binding, 0, scratch);
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (!probe) continue;
         /* a value that depends on the sizes is wrong for other sizes */
         if (operator_reads_value(binding->operator_info, i) && !probe_is_constant(probe))
@@ -180,7 +174,7 @@ static bool holds_far(const ProbeContext *context, const IrBinding *binding, con
     uint32_t dim, int64_t far) {
     if (probe_dim_is_fixed(result, dim)) return far == result->dims[0][dim];
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         for (uint32_t d = 0; probe && d < probe->rank; d++)
             if (same_sizes(probe, d, result, dim)) return far == probe->dims[0][d] * FAR_TIMES;
     }
@@ -206,7 +200,7 @@ static Error *element_may_lack(const ProbeContext *context, const IrBinding *bin
 static bool slice_bounds_vary(const ProbeContext *context, const IrBinding *binding) {
     if (binding->operator_info->id != OPERATOR_SLICE) return false;
     for (uint32_t i = 1; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (probe && !probe_is_constant(probe)) return true;
     }
     return false;
@@ -243,7 +237,7 @@ static Error *slice_has_limit(const ProbeContext *context, const IrBinding *bind
     const Probe *result, ProbeScratch *scratch, bool *out) {
     *out = false;
     if (binding->operator_info->id != OPERATOR_SLICE) return NULL;
-    const Probe *input = input_probe(context, binding, 0);
+    const Probe *input = probe_of_operand(context, binding, 0);
     for (uint32_t i = 0; !*out && i < result->rank; i++) {
         if (probe_dim_is_fixed(input, i))
             *out = !probe_dim_is_fixed(result, i);
@@ -268,7 +262,7 @@ static bool range_is_settled(const ProbeContext *context, const IrBinding *bindi
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
         double values[2];
         for (uint32_t i = 0; i < 2; i++) {
-            const Tensor *value = input_probe(context, binding, i)->values[w];
+            const Tensor *value = probe_of_operand(context, binding, i)->values[w];
             if (!value || !dtype_scalar_read(value->dtype, tensor_data(value), &values[i]))
                 return true; /* without the values, the rule has not found the length */
         }
@@ -285,11 +279,11 @@ static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t
     const ProbeScratch *scratch, Probe *inout_result) {
     bool slices = binding->operator_info->id == OPERATOR_SLICE, tainted = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (probe && operator_reads_value(binding->operator_info, i) && probe->value_tainted)
             tainted = true;
     }
-    const Probe *input = slices ? input_probe(context, binding, 0) : NULL;
+    const Probe *input = slices ? probe_of_operand(context, binding, 0) : NULL;
     const Shape *far = scratch->far_known ? &scratch->far[output] : NULL;
     for (uint32_t i = 0; i < inout_result->rank; i++) {
         bool same = true, unknown = false;
@@ -312,7 +306,7 @@ static Error *unsettle(ProbeContext *context, const IrBinding *binding, uint32_t
 static void add_input_taints(
     const ProbeContext *context, const IrBinding *binding, Probe *inout_result) {
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (!probe || !probe->shape_tainted) continue;
         inout_result->shape_limited =
             probe->shape_limited && (inout_result->shape_limited || !inout_result->shape_tainted);
@@ -347,7 +341,7 @@ static bool values_are_known(
     const ProbeContext *context, const IrBinding *binding, const ProbeScratch *scratch) {
     if (binding->operand_count == 0 || binding->operator_info->shape_from_data) return false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (probe && !probe->has_value) return false;
     }
     for (uint32_t o = 0; o < binding->result_count; o++)
@@ -361,7 +355,7 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
     Tensor *outputs[PLAN_OUTPUTS_MAX];
     bool same = true;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         for (uint32_t w = 1; probe && w < PROBE_WORLDS; w++)
             same = same && probe->values[w] == probe->values[0];
     }
@@ -395,7 +389,7 @@ static Error *run_values(ProbeContext *context, const IrBinding *binding, ProbeS
  * dropped. */
 static bool rank_is_open(const ProbeContext *context, const IrBinding *binding) {
     if (!infer_fallback_drops_ones(binding)) return false;
-    const Probe *input = input_probe(context, binding, 0);
+    const Probe *input = probe_of_operand(context, binding, 0);
     return input && is_symbolic(input);
 }
 
@@ -426,7 +420,7 @@ Error *infer_operator_run(ProbeContext *context, const IrBinding *binding) {
     }
     bool top = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (!probe) continue;
         if (probe->state == PROBE_BOTTOM) return NULL; /* the operator was not reached yet */
         if (probe->state == PROBE_TOP || probe->kind != IR_TYPE_TENSOR) top = true;

@@ -5,19 +5,13 @@
 
 #include "kernels/tensor/dtype_scalar.h"
 
-static const Probe *input_probe(
-    const ProbeContext *context, const IrBinding *binding, uint32_t index) {
-    const IrVariable *input = binding->operands[index];
-    return input ? probe_of(context, input) : NULL;
-}
-
 /* True when a cast keeps polynomials: the source values are whole numbers or the target is a float,
  * and the target is wide. */
 static bool cast_is_exact(const ProbeContext *context, const IrBinding *binding) {
     const DTypeSet wide = DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_INT64) |
                           DTYPE_BIT(DTYPE_FLOAT32) | DTYPE_BIT(DTYPE_FLOAT64);
     const DType to = attributes_dtype(binding->attributes, "to");
-    const Probe *input = input_probe(context, binding, 0);
+    const Probe *input = probe_of_operand(context, binding, 0);
     if (!dtype_in(wide, to)) return false;
     if (dtype_is_float(to) || !dtype_is_float(input->dtype)) return true;
     for (uint32_t w = 0; w < PROBE_WORLDS; w++) {
@@ -74,8 +68,8 @@ bool infer_values_are_sizes(const ProbeContext *context, const Probe *probe) {
  * a -1 in the shape of an Expand stands for the size that is there. */
 static bool comparison_is_settled(const ProbeContext *context, const IrBinding *binding) {
     for (uint32_t i = 0; i < 2; i++) {
-        const Probe *numbers = input_probe(context, binding, i);
-        const Probe *sizes = input_probe(context, binding, 1 - i);
+        const Probe *numbers = probe_of_operand(context, binding, i);
+        const Probe *sizes = probe_of_operand(context, binding, 1 - i);
         if (numbers && sizes && is_negative(numbers) && infer_values_are_sizes(context, sizes))
             return true;
     }
@@ -110,7 +104,7 @@ static ValueKind value_kind(const ProbeContext *context, const IrBinding *bindin
 bool infer_values_are_tainted(const ProbeContext *context, const IrBinding *binding) {
     ValueKind kind = value_kind(context, binding);
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const Probe *probe = input_probe(context, binding, i);
+        const Probe *probe = probe_of_operand(context, binding, i);
         if (!probe) continue;
         if (probe->value_tainted || probe->shape_tainted) return true;
         if (kind == VALUES_CUT || (kind == VALUES_MOVED && i > 0) ||
