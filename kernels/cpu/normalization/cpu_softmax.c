@@ -64,10 +64,9 @@ CPU_VARIANTS(softmax_rows, (const float *x, int64_t size, int64_t inner, int64_t
     (x, size, inner, columns, y));
 
 #if defined(__x86_64__)
-/* Vectors by address: the instruction set of the caller decides how they are passed by value. */
+/* Takes the vector by address: how a vector is passed by value depends on the caller's
+ * instruction set. */
 CPU_INLINE void take_exp(CpuF32x16 *x) { *x = cpu_f32x16_exp(*x); }
-
-CPU_INLINE float sum_of(const CpuF32x16 *x) { return cpu_f32x16_sum(*x); }
 
 /* softmax_rows_body with masks for the last lanes, which load_part would move through memory. */
 CPU_TARGET_AVX512 static void softmax_rows_masked(
@@ -92,7 +91,9 @@ CPU_TARGET_AVX512 static void softmax_rows_masked(
     CpuF32x16 end = (CpuF32x16)_mm512_sub_ps(last, shift);
     take_exp(&end);
     if (left) sum += end;
-    const __m512 scale = _mm512_set1_ps(1.0f / sum_of(&sum));
+    float lanes[CPU_VECTOR_LANES];
+    _mm512_storeu_ps(lanes, (__m512)sum);
+    const __m512 scale = _mm512_set1_ps(1.0f / cpu_lanes_sum(lanes));
     KERNEL_STOP_EVERY (i, 0, whole, CPU_VECTOR_LANES)
         _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_loadu_ps(y + i), scale));
     _mm512_mask_storeu_ps(y + whole, left, _mm512_mul_ps((__m512)end, scale));
