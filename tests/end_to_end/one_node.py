@@ -34,6 +34,20 @@ def expected(model, given, options=None):
     return {output.name: array for output, array in zip(session.get_outputs(), session.run(None, feed))}
 
 
+def outputs_of(home, folder, model, given):
+    """Registers the model as m, runs it once, and returns its outputs by name."""
+    home.call("register", "m", write_unchecked(folder / "m.onnx", model))
+    home.call("run", "m", "--input", write_npz(folder / "in.npz", **given), "--output", folder / "out.npz")
+    return load(folder / "out.npz")
+
+
+def assert_near(made, wanted):
+    """Each wanted output is there, with its shape and type, and near."""
+    for name, array in wanted.items():
+        assert (made[name].shape, made[name].dtype) == (array.shape, array.dtype), name
+        np.testing.assert_allclose(made[name], array, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
 def run_with_stops(home, folder, model, given):
     """Runs the model as it is, then stopped at every instruction: the bits are the same. Returns its outputs by name."""
     home.call("register", "m", write_unchecked(folder / "m.onnx", model))

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from encoded_graphs import make_graphs
 from harness import load, write_npz, write_unchecked
-from one_node import check, expected, model_of
+from one_node import check, expected, model_of, outputs_of
 from test_searches import IDS, NO_TOKEN, TOKENS, decoder, greedy, i
 
 FAILED_RUN = 1
@@ -41,9 +41,7 @@ SEEDS = range(12)
 def tokens_of(home, folder, case):
     """The drawn tokens, [texts, rounds]."""
     model, given = case
-    home.call("register", "m", write_unchecked(folder / "m.onnx", model))
-    home.call("run", "m", "--input", write_npz(folder / "in.npz", **given), "--output", folder / "out.npz")
-    return load(folder / "out.npz")["y0"][:, IDS.shape[1]:]
+    return outputs_of(home, folder, model, given)["y0"][:, IDS.shape[1]:]
 
 
 def tokens_of_seeds(home, folder, **attributes):

@@ -1,8 +1,8 @@
 """Searches of com.microsoft for the tokens that follow a text: as onnxruntime finds them, and stopped at every instruction."""
 import numpy as np
 import pytest
-from harness import load, write_npz, write_unchecked
-from one_node import check, expected, model_of
+from harness import write_npz, write_unchecked
+from one_node import assert_near, check, expected, model_of, outputs_of
 from onnx import TensorProto, helper, numpy_helper
 
 TOKENS, HEADS, SIZE = 11, 3, 2
@@ -113,12 +113,7 @@ FAILED = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_search_finds_what_onnxruntime_finds(home, tmp_path, name):
     model, given = CASES[name]
-    home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
-    home.call("run", "m", "--input", write_npz(tmp_path / "in.npz", **given), "--output", tmp_path / "out.npz")
-    made = load(tmp_path / "out.npz")
-    for key, array in expected(model, given).items():
-        assert (made[key].shape, made[key].dtype) == (array.shape, array.dtype), key
-        np.testing.assert_allclose(made[key], array, rtol=1e-4, atol=1e-4, err_msg=key)
+    assert_near(outputs_of(home, tmp_path, model, given), expected(model, given))
 
 
 @pytest.mark.parametrize("name", STOPPED)
@@ -129,9 +124,7 @@ def test_a_search_is_stopped_at_every_instruction(home, tmp_path, name):
 
 def test_a_search_that_ends_early_is_filled_up(home, tmp_path):
     model, given = greedy(decoder(1, 60), 7)
-    home.call("register", "m", write_unchecked(tmp_path / "m.onnx", model))
-    home.call("run", "m", "--input", write_npz(tmp_path / "in.npz", **given), "--output", tmp_path / "out.npz")
-    assert load(tmp_path / "out.npz")["y0"].tolist() == [[3, 4, 5, 0, 0, 0, 0], [0, 7, 2, 0, 0, 0, 0]]
+    assert outputs_of(home, tmp_path, model, given)["y0"].tolist() == [[3, 4, 5, 0, 0, 0, 0], [0, 7, 2, 0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize("name", FAILED)
