@@ -33,7 +33,7 @@ ROOMS = {
                "cpu/elementwise cpu/dnnl cpu/matmul cpu/vision cpu/conv cpu/quantized cpu/pool cpu/normalization cpu/reduction cpu/signal "
                "cpu/generation cpu/strings cpu/attention cpu/recurrent cpu/device sim process cuda/driver cuda/runtime "
                "cuda/planners cuda/device cuda/library cuda/plugin registry".split(),
-    "vm": "instruction objects code assembly residency execution".split(),
+    "vm": "instruction objects code assembly residency execution relax".split(),
     "serialize": "chunk container arrays checkpoint".split(),
     "compiler": ["ir", "frontend/base", "frontend/nodes", "frontend", "passes", "passes/integers", "passes/infer", "lower", ""],
     "store": ["", *"home database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h

@@ -88,28 +88,28 @@ static Error *push_tail(
     Execution *execution, const DecodedInstruction *instruction, PackedCall *call) {
     uint32_t function = call->tail_function, count = call->tail_argument_count;
     const Executable *executable = execution->executable;
-    Error *error = NULL;
-    if (function >= executable->function_count ||
-        executable->functions[function].kind != FUNCTION_BYTECODE)
-        error =
-            error_make(ERROR_INVALID, __FILE__, __LINE__, "a tail call of function %u", function);
-    else if (executable->functions[function].parameter_count != count)
-        error = error_make(ERROR_INVALID, __FILE__, __LINE__, "%s takes %u arguments, not %u",
-            executable->functions[function].name, executable->functions[function].parameter_count,
-            count);
+    if (executable->functions[function].parameter_count != count)
+        FAIL(INVALID, "%s takes %u arguments, not %u", executable->functions[function].name,
+            executable->functions[function].parameter_count, count);
     bool drop = instruction->flags & INSTRUCTION_NO_DST;
-    if (!error)
-        error = execution_push_frame(
-            execution, function, drop ? REGISTER_NONE : instruction->destination);
-    Value *callee = error ? NULL : execution->registers + execution_top(execution)->register_base;
+    TRY(execution_push_frame(execution, function, drop ? REGISTER_NONE : instruction->destination));
+    Value *callee = execution->registers + execution_top(execution)->register_base;
     for (uint32_t i = 0; i < count; i++) {
-        if (callee)
-            callee[i] = call->tail_arguments[i];
-        else
-            value_release(&call->tail_arguments[i]);
+        callee[i] = call->tail_arguments[i];
+        call->tail_arguments[i] = value_nil();
     }
+    return NULL;
+}
+
+static void release_tail(PackedCall *call) {
+    for (uint32_t i = 0; i < call->tail_argument_count; i++)
+        value_release(&call->tail_arguments[i]);
     memory_free(call->tail_arguments);
-    return error;
+    packed_object_release(call->tail_packed);
+    call->tail_arguments = NULL;
+    call->tail_argument_count = 0;
+    call->tail_packed = NULL;
+    call->tail_function = UINT32_MAX;
 }
 
 /* Accepts the result of a packed function, which may be mutable, or a tensor outside the
@@ -134,11 +134,82 @@ typedef struct PackedTarget {
     int32_t arity;
 } PackedTarget;
 
+static PackedTarget target_of(const Execution *execution, uint32_t function) {
+    const PackedEntry *entry = &execution->packed_entries[function];
+    return (PackedTarget){entry->function, entry->context,
+        execution->executable->functions[function].name, entry->arity};
+}
+
+/* Calls one packed function. *out_result stays nil where memory or a tail call is asked for. */
+static Error *call_target(Execution *execution, const PackedTarget *target, const Value *arguments,
+    uint32_t count, PackedCall *call, Value *out_result) {
+    if (target->arity >= 0 && (uint32_t)target->arity != count)
+        FAIL(INVALID, "%s takes %d arguments, not %u", target->name, target->arity, count);
+    bool skip = false;
+    if (execution->instrument)
+        TRY(instrument_before(execution, target->name, arguments, count, &skip));
+    if (skip) return NULL;
+    call->marks_written = false;
+    TRY_WRAP(
+        target->function(call, arguments, count, target->context, out_result), "%s", target->name);
+    if (call->memory.kind == MEMORY_NEEDED) return NULL;
+    for (uint32_t i = 0; !call->marks_written && i < count; i++)
+        if (value_is(&arguments[i], OBJECT_TENSOR) && arguments[i].tensor->storage->opaque)
+            arguments[i].tensor->written = true;
+    TRY_WRAP(accept_result(execution, out_result), "%s", target->name);
+    if (!execution->instrument) return NULL;
+    return instrument_after(execution, target->name, arguments, count, out_result, 1, NULL);
+}
+
+/* Calls a packed function, and the packed functions that it asks for in its place. With
+ * call->tail_function set on return, a function of bytecode is to run. */
+static Error *call_chain(Execution *execution, PackedTarget target, const Value *arguments,
+    uint32_t count, PackedCall *call, Value *out_result) {
+    TRY(call_target(execution, &target, arguments, count, call, out_result));
+    while (call->tail_packed || call->tail_function != UINT32_MAX) {
+        const Executable *executable = execution->executable;
+        PackedCall now = *call;
+        if (!now.tail_packed) {
+            if (now.tail_function >= executable->function_count)
+                FAIL(INVALID, "a tail call of function %u", now.tail_function);
+            if (executable->functions[now.tail_function].kind == FUNCTION_BYTECODE) return NULL;
+            target = target_of(execution, now.tail_function);
+        } else {
+            const PackedObject *packed = now.tail_packed;
+            target = (PackedTarget){packed->function, packed->context, packed->name, packed->arity};
+        }
+        call->tail_packed = NULL;
+        call->tail_function = UINT32_MAX;
+        call->tail_arguments = NULL;
+        call->tail_argument_count = 0;
+        value_release(out_result);
+        Error *error = call_target(
+            execution, &target, now.tail_arguments, now.tail_argument_count, call, out_result);
+        release_tail(&now);
+        TRY(error);
+    }
+    return NULL;
+}
+
+/* Ends a call whose result is there, or whose tail is a function of bytecode. */
+static Error *finish_packed(Execution *execution, const DecodedInstruction *instruction,
+    PackedCall *call, uint32_t finish_from, Value *result, Step *out_step) {
+    uint32_t caller_base = execution_top(execution)->register_base;
+    bool tail = call->tail_function != UINT32_MAX;
+    if (tail) TRY(push_tail(execution, instruction, call));
+    Value *registers = execution->registers + caller_base;
+    finish_operands(instruction, finish_from, registers);
+    if (!tail && !(instruction->flags & INSTRUCTION_NO_DST)) {
+        register_set(registers, instruction->destination, *result);
+        *result = value_nil();
+    }
+    if (tail) *out_step = STEP_FRAME;
+    return NULL;
+}
+
 /* Arguments are borrowed values in scratch. finish_from: operands from there on are finished. */
 static Error *call_packed(Execution *execution, const DecodedInstruction *instruction,
     const PackedTarget *target, uint32_t count, uint32_t finish_from, Step *out_step) {
-    if (target->arity >= 0 && (uint32_t)target->arity != count)
-        FAIL(INVALID, "%s takes %d arguments, not %u", target->name, target->arity, count);
     PackedCall call = {
         .execution = execution,
         .meter = execution->meter,
@@ -147,41 +218,14 @@ static Error *call_packed(Execution *execution, const DecodedInstruction *instru
         .tail_function = UINT32_MAX,
     };
     Value result = value_nil();
-    bool skip = false;
-    const Value *arguments = execution->scratch;
-    if (execution->instrument)
-        TRY(instrument_before(execution, target->name, arguments, count, &skip));
-    if (!skip)
-        TRY_WRAP(target->function(&call, arguments, count, target->context, &result), "%s",
-            target->name);
-    if (call.memory.kind == MEMORY_NEEDED) {
+    Error *error = call_chain(execution, *target, execution->scratch, count, &call, &result);
+    if (!error && call.memory.kind == MEMORY_NEEDED)
         execution_need_memory(execution, call.memory_slot, call.memory.bytes, out_step);
-        return NULL;
-    }
-    Error *error = accept_result(execution, &result);
-    if (!error && execution->instrument && !skip)
-        error = instrument_after(execution, target->name, arguments, count, &result, 1, NULL);
-    if (error) {
-        value_release(&result);
-        return error_wrap(error, "%s", target->name);
-    }
-    uint32_t caller_base = execution_top(execution)->register_base;
-    bool tail = call.tail_function != UINT32_MAX;
-    if (tail) TRY(push_tail(execution, instruction, &call));
-    Value *registers = execution->registers + caller_base;
-    finish_operands(instruction, finish_from, registers);
-    if (tail || (instruction->flags & INSTRUCTION_NO_DST))
-        value_release(&result);
-    else
-        register_set(registers, instruction->destination, result);
-    if (tail) *out_step = STEP_FRAME;
-    return NULL;
-}
-
-static PackedTarget target_of(const Execution *execution, uint32_t function) {
-    const PackedEntry *entry = &execution->packed_entries[function];
-    return (PackedTarget){entry->function, entry->context,
-        execution->executable->functions[function].name, entry->arity};
+    else if (!error)
+        error = finish_packed(execution, instruction, &call, finish_from, &result, out_step);
+    release_tail(&call);
+    value_release(&result);
+    return error;
 }
 
 Error *instruction_call(

@@ -6,19 +6,44 @@
 #include "vm/objects/closure.h"
 #include "vm/execution/execution_state.h"
 
-/* Inputs are kept by name: "function#parameter"; saved calls, as closures, "=name". */
+/* Inputs are kept by name: "function#parameter"; saved calls, as closures, "=name". Packed
+ * functions keep values by names with other first characters (vm/relax/relax_names.h). */
 static SnapshotInput *find(const Execution *execution, const char *name) {
     for (uint32_t i = 0; i < execution->input_count; i++)
         if (strcmp(execution->inputs[i].name, name) == 0) return &execution->inputs[i];
     return NULL;
 }
 
-/* Consumes the value, even on failure. */
-static Error *set(Execution *execution, const char *name, Value owned_value) {
+const Value *stateful_find_named(const Execution *execution, const char *name) {
+    const SnapshotInput *input = find(execution, name);
+    return input ? &input->value : NULL;
+}
+
+void stateful_remove_named(Execution *execution, const char *prefix, const char *name) {
+    uint32_t kept = 0;
+    size_t size = strlen(prefix);
+    for (uint32_t i = 0; i < execution->input_count; i++) {
+        SnapshotInput *input = &execution->inputs[i];
+        bool remove = strncmp(input->name, prefix, size) == 0 &&
+                      (!name || strcmp(input->name + size, name) == 0);
+        if (!remove) {
+            execution->inputs[kept++] = *input;
+            continue;
+        }
+        memory_free(input->name);
+        value_release(&input->value);
+    }
+    execution->input_count = kept;
+}
+
+Error *stateful_set_named(Execution *execution, const char *name, Value owned_value) {
     SnapshotInput *input = find(execution, name);
     Error *error = NULL;
     if (!input) {
-        if (execution->input_count >= STATEFUL_INPUTS_MAX)
+        if (strlen(name) > FUNCTION_NAME_MAX)
+            error = error_make(ERROR_INVALID, __FILE__, __LINE__,
+                "a name of %zu bytes; there may be %d", strlen(name), FUNCTION_NAME_MAX);
+        if (!error && execution->input_count >= STATEFUL_INPUTS_MAX)
             error = error_make(ERROR_EXHAUSTED, __FILE__, __LINE__, "more than %d inputs are set",
                 STATEFUL_INPUTS_MAX);
         void *inputs = execution->inputs;
@@ -78,7 +103,7 @@ Error *stateful_set_input(
     Value bound;
     TRY(execution_bind(
         execution, port, port ? port->name : text_builder_get(&name), value, &bound));
-    return set(execution, text_builder_get(&name), bound);
+    return stateful_set_named(execution, text_builder_get(&name), bound);
 }
 
 /* Starts a call with arguments that are bound already. */
@@ -154,7 +179,8 @@ Error *stateful_save_function(Execution *execution, const char *name, uint32_t f
     TextBuilder OWN_TEXT(key) = {0};
     text_appendf(&key, "=%s", name);
     TRY(text_builder_check(&key));
-    return set(execution, text_builder_get(&key), value_object(OBJECT_CLOSURE, TAKE(closure)));
+    return stateful_set_named(
+        execution, text_builder_get(&key), value_object(OBJECT_CLOSURE, TAKE(closure)));
 }
 
 Error *stateful_invoke_saved(Execution *execution, const char *name) {

@@ -25,3 +25,10 @@ MUST_CHECK Error *stateful_save_function(Execution *execution, const char *name,
     const Value *arguments, uint32_t argument_count);
 /* Calls a saved function. Errors: NOT_FOUND. */
 MUST_CHECK Error *stateful_invoke_saved(Execution *execution, const char *name);
+/* Values that packed functions keep by name: part of the execution like inputs. NULL: there is no
+ * such name. Borrowed until the next change. */
+const Value *stateful_find_named(const Execution *execution, const char *name);
+/* Sets or replaces. Consumes the value, even on failure. Errors: EXHAUSTED too many. */
+MUST_CHECK Error *stateful_set_named(Execution *execution, const char *name, Value owned_value);
+/* Removes the value whose name is the prefix and then `name`; NULL: all with the prefix. */
+void stateful_remove_named(Execution *execution, const char *prefix, const char *name);

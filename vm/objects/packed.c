@@ -28,7 +28,8 @@ static Error *add_builtins(PackedRegistry *registry) {
     TRY(packed_registry_add(registry, name, arity, packed_##function, NULL, NULL));
 #include "vm/objects/packed_functions.def"
 #undef PACKED_FUNCTION
-    return packed_registry_add_opaque_kind(registry, &opaque_shape_heap);
+    TRY(packed_registry_add_opaque_kind(registry, &opaque_shape_heap));
+    return relax_registry_add(registry);
 }
 
 Error *packed_registry_create(PackedRegistry **out) {

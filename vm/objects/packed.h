@@ -19,11 +19,16 @@ typedef struct PackedCall {
     MemoryAnswer
         memory; /* set kind MEMORY_NEEDED and return NULL to be called again when there is memory */
     uint8_t memory_slot;
-    /* Set both to make the execution run a VM function instead of using a returned value (a tail
-     * call): the function's index and its owned arguments. */
-    uint32_t tail_function; /* UINT32_MAX: none */
+    /* Set to make the execution call another function instead of using a returned value (a tail
+     * call): a function of the executable by its index, or a packed function, which is owned. The
+     * arguments are owned, too. */
+    uint32_t tail_function;           /* UINT32_MAX: none */
+    struct PackedObject *tail_packed; /* NULL: none */
     Value *tail_arguments;
     uint32_t tail_argument_count;
+    /* Set by a function that writes into no argument, or marks the tensors that it writes. After
+     * other functions every tensor argument in a mutable storage counts as written. */
+    bool marks_written;
 } PackedCall;
 
 /* Arguments are borrowed; *out_result receives a reference. */
@@ -31,8 +36,8 @@ typedef Error *PackedFunction(
     PackedCall *call, const Value *arguments, uint32_t count, void *context, Value *out_result);
 
 typedef struct PackedRegistry PackedRegistry;
-MUST_CHECK Error *packed_registry_create(
-    PackedRegistry **out); /* contains the builtins of packed_functions.def */
+/* Makes a registry with the builtins of packed_functions.def and of relax_builtins.def. */
+MUST_CHECK Error *packed_registry_create(PackedRegistry **out);
 PackedRegistry *packed_registry_retain(PackedRegistry *registry);
 void packed_registry_release(PackedRegistry *registry);
 DEFINE_OWN(PackedRegistry, packed_registry_release);

@@ -9,3 +9,7 @@
         void *context, Value *out_result);
 #include "vm/objects/packed_functions.def"
 #undef PACKED_FUNCTION
+
+/* Adds the functions of Relax's executables and their kinds of opaque objects. Defined in a higher
+ * room (vm/relax/relax_registry.c), since these functions know executions. */
+MUST_CHECK Error *relax_registry_add(PackedRegistry *registry);

@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+"""Writes tests/relax/builtins/*.json: calls of Relax's builtin functions and TVM's answers.
+
+Run with a Python that has apache-tvm 0.27 (pip install apache-tvm==0.27.0.post1):
+    python tests/relax/make_builtin_cases.py [NAME ...]
+tests/vm/relax/relax_case_runner.c runs the cases. Values: int, bool, string and null are JSON's; {"f": x}, {"shape": []},
+{"dtype": t}, {"tensor": [dtype, shape, elements]}, {"buffer": the same, in a mutable storage}, {"tuple": []},
+{"register": r}, {"function": name}, {"pack": n} (a function of bytecode that gives a tuple of its n arguments),
+{"machine": true}.
+"""
+import json
+import os
+import sys
+
+import numpy as np
+import tvm
+from tvm import relax
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MACHINE = {"machine": True}
+CASES = {}
+
+
+def tensor(array, dtype=None):
+    array = np.asarray(array, dtype)
+    return {"tensor": [str(array.dtype), list(array.shape), array.reshape(-1).tolist()]}
+
+
+def buffer(array, dtype=None):
+    return {"buffer": tensor(array, dtype)["tensor"]}
+
+
+def shape(*dims):
+    return {"shape": list(dims)}
+
+
+def dtype(name):
+    return {"dtype": name}
+
+
+def f(x):
+    return {"f": x}
+
+
+def tup(*fields):
+    return {"tuple": list(fields)}
+
+
+def pack(n):
+    return {"pack": n}
+
+
+def function(name):
+    return {"function": name}
+
+
+class Case:
+    def __init__(self, name, tolerance=0.0):
+        self.name, self.tolerance, self.steps, self.gives = name, tolerance, [], []
+
+    def call(self, builtin, *args):
+        register = f"r{len(self.steps)}"
+        name = builtin if "." in builtin and not builtin.startswith(("tensor_cache", "memory")) else "vm.builtin." + builtin
+        self.steps.append([register, name, list(args)])
+        return {"register": register}
+
+    def give(self, *registers):
+        self.gives += [r["register"] for r in registers]
+        return self
+
+    # --- TVM's answer
+    def _operand(self, ib, spec):
+        if spec is None:
+            return ib.void_arg()
+        if isinstance(spec, bool):
+            register = self.next
+            self.next += 1
+            ib.emit_call("test.bool", args=[ib.imm(int(spec))], dst=ib.r(register))
+            return ib.r(register)
+        if isinstance(spec, int):
+            return ib.imm(spec)
+        if isinstance(spec, str):
+            return ib.convert_constant(spec)
+        (kind, value), = spec.items()
+        if kind == "f":
+            return ib.convert_constant(float(value))
+        if kind == "shape":
+            return ib.convert_constant(tvm.runtime.ShapeTuple(value))
+        if kind == "dtype":
+            return ib.convert_constant(tvm.DataType(value))
+        if kind in ("tensor", "buffer"):
+            data = np.array(value[2], dtype=value[0] if value[0] != "bfloat16" else "float32").reshape(value[1])
+            constant = ib.convert_constant(tvm.runtime.tensor(data))
+            if kind == "tensor":
+                return constant
+            register = self.next
+            self.next += 1
+            ib.emit_call("vm.builtin.copy", args=[constant], dst=ib.r(register))
+            return ib.r(register)
+        if kind == "tuple":
+            operands = [self._operand(ib, x) for x in value]
+            register = self.next
+            self.next += 1
+            ib.emit_call("vm.builtin.make_tuple", args=operands, dst=ib.r(register))
+            return ib.r(register)
+        if kind == "register":
+            return ib.r(self.registers[value])
+        if kind == "pack":
+            return ib.f(f"pack{value}")
+        if kind == "function":
+            ib.declare_function(value)
+            return ib.f(value)
+        assert kind == "machine"
+        return ib.vm_state()
+
+    def build(self):
+        ib = relax.ExecBuilder()
+        self.next, self.registers = 0, {}
+        for n in range(6):
+            with ib.function(f"pack{n}", num_inputs=n):
+                ib.emit_call("vm.builtin.make_tuple", args=[ib.r(i) for i in range(n)], dst=ib.r(n))
+                ib.emit_ret(ib.r(n))
+        with ib.function("main", num_inputs=0):
+            for register, name, args in self.steps:
+                operands = [self._operand(ib, x) for x in args]
+                self.registers[register] = self.next
+                ib.emit_call(name, args=operands, dst=ib.r(self.next))
+                self.next += 1
+            ib.emit_call("vm.builtin.make_tuple", args=[ib.r(self.registers[r]) for r in self.gives], dst=ib.r(self.next))
+            ib.emit_ret(ib.r(self.next))
+        return relax.VirtualMachine(ib.get(), tvm.cpu())
+
+    def run(self):
+        out = {"name": self.name, "steps": self.steps, "give": self.gives}
+        if self.tolerance:
+            out["tolerance"] = self.tolerance
+        machine = self.build()
+        try:
+            result = machine["main"]()
+        except Exception as error:  # the kinds differ; the message is only for people
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            out["fails"] = (lines[-1] if lines else type(error).__name__).strip()[:200]
+            out["steps"] = self.steps
+            return out
+        out["expect"] = [value_of(x) for x in result]
+        return out
+
+
+def value_of(x):
+    if x is None or isinstance(x, (bool, int)):
+        return x
+    if isinstance(x, float):
+        return f(x)
+    if isinstance(x, str):
+        return str(x)
+    if isinstance(x, tvm.runtime.ShapeTuple):
+        return shape(*[int(d) for d in x])
+    if isinstance(x, tvm.runtime.Tensor):
+        return tensor(x.numpy())
+    if isinstance(x, tvm.DataType):
+        return dtype(str(x))
+    return tup(*[value_of(y) for y in x])
+
+
+@tvm.register_global_func("test.bool")
+def _bool(x):
+    return bool(x)
+
+
+def cases_of(name):
+    def register(function_of_cases):
+        CASES[name] = function_of_cases
+        return function_of_cases
+    return register
+
+
+# --------------------------------------------------------------------------------------------------------------------------
+@cases_of("shapes")
+def shapes():
+    c = Case("match stores the dimensions, make loads them")
+    h = c.call("alloc_shape_heap", MACHINE, 4)
+    m = c.call("match_shape", tensor(np.zeros((3, 5)), "float32"), h, 2, 1, 0, 1, 3, "x")
+    c.give(m, c.call("make_shape", h, 4, 1, 3, 0, 7, 1, 0, 1, 1), c.call("make_prim_value", h, 1, 3), h)
+    yield c
+    c = Case("match compares with immediates and cells")
+    h = c.call("alloc_shape_heap", MACHINE, 1)
+    c.call("match_prim_value", 6, h, 1, 0, "y")
+    c.give(c.call("match_shape", shape(6, 2, 9), h, 3, 3, 0, 0, 2, 2, 0, "x"), c.call("match_prim_value", 6, h, 3, 0, "y"))
+    yield c
+    for name, args in {
+        "the rank differs": [shape(1, 2), None, 3, 2, 0, 2, 0, 2, 0, "x"],
+        "a dimension is not the immediate": [shape(1, 2), None, 2, 0, 1, 0, 3, "x"],
+        "no context": [shape(1), None, 1, 2, 0],
+        "more pairs than arguments": [shape(1), None, 2, 2, 0, "x"],
+        "an int is no shape": [4, None, 1, 2, 0, "x"],
+        "a string as code": [shape(1), None, 1, "a", 0, "x"],
+        "code 9": [shape(1), None, 1, 9, 0, "x"],
+    }.items():
+        c = Case("match_shape: " + name)
+        c.call("match_shape", *args)
+        yield c
+    c = Case("match_shape: a dimension is not what the cell has")
+    h = c.call("alloc_shape_heap", MACHINE, 1)
+    c.call("match_shape", shape(4), h, 1, 1, 0, "x")
+    c.call("match_shape", shape(5), h, 1, 3, 0, "x")
+    yield c
+    heap = {"register": "r0"}  # the first call makes it
+    for name, builtin, args in [
+        ("match_prim_value: another value", "match_prim_value", [3, heap, 0, 4, "x"]),
+        ("match_prim_value: code 5", "match_prim_value", [3, heap, 5, 4, "x"]),
+        ("match_prim_value: a float", "match_prim_value", [f(1.5), heap, 2, 0, "x"]),
+        ("make_prim_value: code 2", "make_prim_value", [heap, 2, 0]),
+        ("make_shape: a string as a code", "make_shape", [None, 1, "a", 0]),
+        ("shape_of: an int", "shape_of", [3]),
+        ("tensor_to_shape: two dimensions", "tensor_to_shape", [tensor([[1]], "int64")]),
+        ("tensor_to_shape: floats", "tensor_to_shape", [tensor([1], "float32")]),
+        ("tensor_to_shape: uint32", "tensor_to_shape", [tensor([1], "uint32")]),
+        ("tensor_to_shape: int8", "tensor_to_shape", [tensor([1], "int8")]),
+    ]:
+        c = Case(name)
+        c.call("alloc_shape_heap", MACHINE, 2)
+        c.call(builtin, *args)
+        yield c
+    c = Case("match_prim_value takes bools, make_shape without a heap, shapes of tensors")
+    c.call("alloc_shape_heap", MACHINE, 2)
+    c.give(c.call("match_prim_value", True, heap, 0, 1, "x"), c.call("make_shape", None, 2, 0, 3, 0, 0),
+           c.call("make_shape", None, 0), c.call("make_prim_value", heap, 0, -5),
+           c.call("shape_of", tensor(np.zeros((2, 0, 3)), "int8")), c.call("shape_of", tensor(1.0, "float64")),
+           c.call("tensor_to_shape", tensor([3, 1], "int64")), c.call("tensor_to_shape", tensor([3, 300], "int16")),
+           c.call("tensor_to_shape", tensor([], "int32")))
+    yield c
+
+
+@cases_of("checks")
+def checks():
+    x = tensor([[1, 2]], "float32")
+    good = [
+        ("check_tensor_info", [x, 2, dtype("float32"), "c"]), ("check_tensor_info", [x, -1, dtype("float32"), "c"]),
+        ("check_tensor_info", [x, 2, "c"]), ("check_tensor_info", [x, -1, "c"]), ("check_tensor_info", [x, 2, None, "c"]),
+        ("check_tensor_info", [tensor(True), 0, dtype("bool"), "c"]),
+        ("check_shape_info", [shape(1, 2), 2, "c"]), ("check_shape_info", [shape(), -1, "c"]),
+        ("check_tuple_info", [tup(1, x), 2, "c"]), ("check_tuple_info", [tup(), 0, "c"]),
+        ("check_prim_value_info", [3, dtype("int64"), "c"]), ("check_prim_value_info", [True, dtype("int32"), "c"]),
+        ("check_prim_value_info", [3, dtype("bool"), "c"]), ("check_prim_value_info", [f(1.5), dtype("float32"), "c"]),
+        ("check_prim_value_info", [3, dtype("float64"), "c"]), ("check_prim_value_info", [True, dtype("float16"), "c"]),
+        ("check_prim_value_info", [-3, dtype("uint8"), "c"]),
+        ("check_func_info", [pack(2), "c"]), ("check_func_info", [function("vm.builtin.copy"), "c"]),
+        ("check_string_info", ["text", "c"]), ("check_string_info", ["", "c"]),
+    ]
+    c = Case("checks that hold")
+    c.give(*[c.call(name, *args) for name, args in good])
+    yield c
+    bad = [
+        ("check_tensor_info", [x, 1, dtype("float32"), "c"]), ("check_tensor_info", [x, 2, dtype("int32"), "c"]),
+        ("check_tensor_info", [3, 2, "c"]), ("check_tensor_info", [None, 2, "c"]), ("check_tensor_info", [tup(x), -1, "c"]),
+        ("check_tensor_info", [shape(1), 1, "c"]), ("check_tensor_info", [x, 3, "c"]), ("check_tensor_info", [x, -2, "c"]),
+        ("check_shape_info", [x, 2, "c"]), ("check_shape_info", [shape(1), 2, "c"]), ("check_shape_info", [3, -1, "c"]),
+        ("check_tuple_info", [tup(1), 2, "c"]), ("check_tuple_info", [shape(1), 1, "c"]), ("check_tuple_info", [tup(1), -1, "c"]),
+        ("check_prim_value_info", [x, dtype("int64"), "c"]), ("check_prim_value_info", [f(1.5), dtype("int64"), "c"]),
+        ("check_prim_value_info", ["a", dtype("int64"), "c"]), ("check_prim_value_info", [f(0.5), dtype("bool"), "c"]),
+        ("check_prim_value_info", [f(0.5), dtype("uint8"), "c"]),
+        ("check_prim_value_info", ["a", dtype("float32"), "c"]),
+        ("check_func_info", [x, "c"]), ("check_func_info", ["a", "c"]), ("check_func_info", [tup(), "c"]),
+        ("check_string_info", [3, "c"]), ("check_string_info", [None, "c"]), ("check_string_info", [x, "c"]),
+    ]
+    for i, (name, args) in enumerate(bad):
+        c = Case(f"check that fails {i}: {name}")
+        c.call(name, *args)
+        yield c
+
+
+@cases_of("storage")
+def storage():
+    c = Case("two tensors overlap in one storage")
+    s = c.call("alloc_storage", MACHINE, shape(64), 0, dtype("uint8"), "global")
+    a = c.call("alloc_tensor", s, 0, shape(2, 4), dtype("float32"))
+    b = c.call("alloc_tensor", s, 16, shape(4), dtype("int32"), "global")
+    c.call("test.fill", a, tensor(np.arange(8).reshape(2, 4), "float32"))
+    c.call("test.fill", b, tensor([7, 8, 9, 10], "int32"))
+    c.give(b, c.call("alloc_tensor", s, 16, shape(0), dtype("float32")))
+    yield c
+    c = Case("a storage of the host and elements of two bytes")
+    s = c.call("alloc_storage", MACHINE, shape(2, 3), 0, dtype("int16"), "global")
+    a = c.call("alloc_tensor", s, 0, shape(6), dtype("int16"))
+    c.call("test.fill", a, tensor([1, -2, 3, -4, 5, -6], "int16"))
+    c.give(a, c.call("memory_manager.clear"), c.call("ensure_zero_offset", a))
+    yield c
+    for name, args in {
+        "a tensor beyond the end": [4096, shape(1), dtype("float32")],
+        "far too large": [0, shape(1 << 40), dtype("float32")],
+        "a string for the shape": [0, "a", dtype("float32")],
+    }.items():
+        c = Case("alloc_tensor: " + name)
+        s = c.call("alloc_storage", MACHINE, shape(64), 0, dtype("uint8"), "global")
+        c.call("alloc_tensor", s, *args)
+        yield c
+    for name, args in {
+        "device 7": [shape(64), 7, dtype("uint8"), "global"],
+        "no shape": [64, 0, dtype("uint8"), "global"],
+        "no type": [shape(64), 0, 1, "global"],
+    }.items():
+        c = Case("alloc_storage: " + name)
+        c.call("alloc_storage", MACHINE, *args)
+        yield c
+
+
+@cases_of("tuples")
+def tuples():
+    c = Case("tuples nest and are read")
+    t = c.call("make_tuple", 1, f(2.5), "s", tup(shape(2), True, None), tensor([1], "int8"))
+    c.give(t, c.call("make_tuple"), c.call("tuple_getitem", t, 3), c.call("tuple_getitem", t, 0))
+    yield c
+    for name, args in {"behind the end": [tup(1, 2), 2], "negative": [tup(1), -1], "of an int": [3, 0], "no index": [tup(1)],
+                       "a float index": [tup(1), f(0.0)]}.items():
+        c = Case("tuple_getitem " + name)
+        c.call("tuple_getitem", *args)
+        yield c
+        c = Case("tuple_reset_item " + name)
+        c.call("tuple_reset_item", *args)
+        yield c
+
+
+@cases_of("closures")
+def closures():
+    c = Case("closures bind their last arguments")
+    k = c.call("make_closure", pack(4), "c", "d")
+    k2 = c.call("make_closure", k, "b")
+    full = c.call("make_closure", k2, "a")
+    c.give(c.call("invoke_closure", MACHINE, k, 1, 2), c.call("invoke_closure", MACHINE, k2, 1),
+           c.call("invoke_closure", MACHINE, full), c.call("invoke_closure", MACHINE, pack(2), 8, 9),
+           c.call("invoke_closure", MACHINE, pack(0)),
+           c.call("invoke_closure", MACHINE, function("vm.builtin.make_tuple"), 5, f(0.5)),
+           c.call("call_tir_dyn", function("vm.builtin.make_tuple"), 1, tensor([2], "int32"), shape(3, 4)),
+           c.call("call_tir_dyn", function("vm.builtin.make_tuple"), shape()))
+    yield c
+    for name, builtin, args in [
+        ("one argument too few", "invoke_closure", [MACHINE, pack(2), 1]),
+        ("one too many", "invoke_closure", [MACHINE, pack(2), 1, 2, 3]),
+        ("a tuple is no closure", "invoke_closure", [MACHINE, tup(1), 1]),
+        ("nil is no closure", "invoke_closure", [MACHINE, None]),
+        ("a closure of an int", "make_closure", [3, 1]),
+        ("call_tir_dyn without a shape", "call_tir_dyn", [function("vm.builtin.make_tuple"), 1]),
+        ("call_tir_dyn of an int", "call_tir_dyn", [1, shape(1)]),
+        ("a name that is not registered", "call_py_func", [tup("test.absent", tup())]),
+        ("call_py_func of a string", "call_py_func", ["a"]),
+        ("call_py_func of one field", "call_py_func", [tup("a")]),
+        ("call_py_func without a name", "call_py_func", [tup(1, tup())]),
+        ("call_py_func without arguments", "call_py_func", [tup("a", 1)]),
+        ("get_py_func of an absent name", "get_py_func", ["test.absent"]),
+    ]:
+        c = Case("closures: " + name)
+        c.call(builtin, *args)
+        yield c
+    c = Case("a bound argument too many")
+    k = c.call("make_closure", pack(1), 1, 2)
+    c.call("invoke_closure", MACHINE, k)
+    yield c
+    c = Case("functions by name")
+    c.call("register_py_func", "mine", function("vm.builtin.make_tuple"))
+    c.give(c.call("call_py_func", tup("mine", tup(1, "x"))), c.call("call_py_func", tup("mine", tup())))
+    yield c
+    c = Case("names that were forgotten")
+    c.call("register_py_func", "mine", function("vm.builtin.make_tuple"))
+    c.call("clear_py_func_registry")
+    c.call("call_py_func", tup("mine", tup()))
+    yield c
+    c = Case("a debug function")
+    c.give(c.call("invoke_debug_func", None, "vm.builtin.make_tuple", "line 3", 1, 2))
+    yield c
+    c = Case("a debug function that does not exist")
+    c.call("invoke_debug_func", None, "test.absent", "line 3")
+    yield c
+
+
+@cases_of("tensors")
+def tensors():
+    x = tensor(np.arange(6).reshape(2, 3), "float32")
+    c = Case("copies, views, nil")
+    c.give(c.call("copy", x), c.call("copy", 3), c.call("copy", None), c.call("null_value"),
+           c.call("reshape", x, shape(3, 2)), c.call("reshape", x, shape(6)), c.call("reshape", x, shape(1, 6, 1)),
+           c.call("ensure_zero_offset", x), c.call("to_device", x, 1, 0), c.call("to_device", x, 1, 0, "global"),
+           c.call("reshape", tensor(np.zeros((0, 2)), "int8"), shape(4, 0)))
+    yield c
+    c = Case("conditions")
+    c.give(*[c.call("read_if_cond", v) for v in (True, False, 3, 0, tensor(True), tensor(False), tensor(-1, "int8"),
+                                                 tensor(0, "int16"), tensor(256, "int32"), tensor(1 << 40, "int64"),
+                                                 tensor(0, "uint64"), tensor([0, 1], "int32"), tensor(255, "uint8"))])
+    yield c
+    for name, builtin, args in [
+        ("a float condition", "read_if_cond", [f(1.0)]), ("a float tensor", "read_if_cond", [tensor(1.0, "float32")]),
+        ("a string as a condition", "read_if_cond", ["a"]),  # nil kills TVM's process
+        ("a view of more elements", "reshape", [x, shape(7)]),
+        ("a view of a shape", "reshape", [shape(1), shape(1)]), ("a view without a shape", "reshape", [x, 6]),
+        ("a copy of an int", "to_device", [1, 1, 0]), ("a copy without a device", "to_device", [x, 1]),
+        ("ensure_zero_offset of an int", "ensure_zero_offset", [1]),  # nil kills TVM's process
+    ]:
+        c = Case("tensors: " + name)
+        c.call(builtin, *args)
+        yield c
+
+
+@tvm.register_global_func("test.fill")
+def _fill(to, source):
+    to.copyfrom(source)
+
+
+def main(names):
+    for name in names or CASES:
+        cases = [case.run() for case in CASES[name]()]
+        path = os.path.join(HERE, "builtins", name + ".json")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
+        failing = sum("fails" in case for case in cases)
+        print(f"{name}: {len(cases)} cases, {failing} that must fail")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
