@@ -1,7 +1,8 @@
 /* A batch normalisation with constant statistics is a scale and a shift of each channel, like a
- * product with or a sum of a constant of each channel. Several in a row become one. Behind a
- * convolution with constant weights they are folded into the weights and the bias, with portable
- * arithmetic in float32; weights of a half type are rounded once, at the end. */
+ * product with or a sum of a constant of each channel, or of one for all. Several in a row become
+ * one. Behind a convolution with constant weights they are folded into the weights and the bias,
+ * with portable arithmetic in float32; weights of a half type are rounded once, at the end. So is a
+ * number by which the image before a convolution is multiplied. */
 #include <math.h>
 
 #include "base/allocator.h"
@@ -74,6 +75,22 @@ static Error *read_channels(Fusion *fusion, const IrVariable *variable, uint32_t
     return cast(fusion, vector, DTYPE_FLOAT32, out);
 }
 
+/* A constant of one element, repeated for each channel. *out is unchanged for other constants. */
+static Error *repeat_scalar(
+    const IrVariable *variable, uint32_t rank, int64_t channels, Tensor **out) {
+    const Tensor *tensor = variable ? ir_variable_tensor(variable) : NULL;
+    double value;
+    if (!tensor || tensor->shape.rank > rank || channels < 1) return NULL;
+    if (!fusion_takes(tensor->dtype) || !fusion_scalar(variable, &value)) return NULL;
+    const Shape shape = shape_make(1, &channels);
+    OWN(Tensor, repeated) = NULL;
+    TRY(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &repeated));
+    float *to = tensor_data(repeated);
+    for (int64_t i = 0; i < channels; i++) to[i] = (float)value;
+    *out = TAKE(repeated);
+    return NULL;
+}
+
 /* scale / sqrt(variance + epsilon), shift - mean * that */
 static Error *normalize(
     Fusion *fusion, const IrBinding *norm, Tensor *const *parameters, Affine *out) {
@@ -129,8 +146,10 @@ static Error *read_affine(
         IrVariable *image = fusion_operand(binding, i);
         if (image->constant || !fusion_same_shape(&image->type, type)) continue;
         *out_image = image;
-        return read_channels(fusion, fusion_operand(binding, 1 - i), type->rank, type->dims[1],
-            false, id == OPERATOR_MUL ? &out->scale : &out->shift);
+        const IrVariable *constant = fusion_operand(binding, 1 - i);
+        Tensor **to = id == OPERATOR_MUL ? &out->scale : &out->shift;
+        TRY(read_channels(fusion, constant, type->rank, type->dims[1], false, to));
+        return *to ? NULL : repeat_scalar(constant, type->rank, type->dims[1], to);
     }
     return NULL;
 }
@@ -349,9 +368,47 @@ static Error *read_row(Fusion *fusion, const IrBinding *binding, Row *out) {
     return NULL;
 }
 
+/* The weights of a convolution times a number; *out is NULL if they lose precision. */
+static Error *scale_weights(Fusion *fusion, Tensor *weights, double scale, Tensor **out) {
+    const Shape none = {0};
+    OWN(Tensor, factor) = NULL;
+    OWN(Tensor, wide) = NULL;
+    OWN(Tensor, scaled) = NULL;
+    *out = NULL;
+    TRY(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &none, &factor));
+    *(float *)tensor_data(factor) = (float)scale;
+    TRY(cast(fusion, weights, DTYPE_FLOAT32, &wide));
+    TRY(compute(fusion, "Mul", wide, factor, &scaled));
+    if (!scaled || !folds_well(&(Folded){.weights = scaled}, weights->dtype)) return NULL;
+    return cast(fusion, scaled, weights->dtype, out);
+}
+
+/* A number by which a convolution's image is multiplied goes into the weights. Other users of the
+ * product keep it. */
+static Error *scale_of_image(Fusion *fusion, IrBinding *conv) {
+    IrVariable *inputs[3] = {NULL, NULL, fusion_operand(conv, 2)};
+    const IrBinding *mul = fusion_maker(conv, fusion_operand(conv, 0), OPERATOR_MUL);
+    const IrVariable *variable = fusion_operand(conv, 1);
+    Tensor *weights = variable ? ir_variable_tensor(variable) : NULL;
+    double scale;
+    if (!mul || !weights || !fusion_takes(weights->dtype)) return NULL;
+    for (uint32_t i = 0; i < 2 && !inputs[0]; i++)
+        if (fusion_scalar(fusion_operand(mul, 1 - i), &scale) &&
+            fusion_same_shape(&fusion_operand(mul, i)->type, &mul->results[0]->type))
+            inputs[0] = fusion_operand(mul, i);
+    if (!inputs[0] || inputs[0]->constant) return NULL;
+    OWN(Tensor, scaled) = NULL;
+    TRY(scale_weights(fusion, weights, scale, &scaled));
+    if (!scaled) return NULL;
+    TRY(constants_copy(fusion->module, scaled, &inputs[1]));
+    Attributes *attributes = (Attributes *)(uintptr_t)conv->attributes;
+    return fusion_replace(fusion, conv, "Conv", attributes, inputs[2] ? 3 : 2, inputs);
+}
+
 static Error *rule(Fusion *fusion, IrBinding *binding) {
     Row row;
     if (binding->result_count != 1) return NULL;
+    if (binding->operator_info->id == OPERATOR_CONV) return scale_of_image(fusion, binding);
     Error *error = read_row(fusion, binding, &row);
     const bool known = !error && row.count > 0;
     const int least = (row.affine.scale != NULL) + (row.affine.shift != NULL);

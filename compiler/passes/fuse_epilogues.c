@@ -1,5 +1,7 @@
 /* Fuses operators behind a convolution or a product into it: bias, residual, activation. A
  * transposed operand is fused into a product. */
+#include <string.h>
+
 #include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/fusion.h"
@@ -19,11 +21,15 @@ typedef struct Epilogue {
     double activation_alpha, activation_beta;
 } Epilogue;
 
-static bool has_activation(const IrBinding *maker) {
-    return *attributes_text(maker->attributes, "activation") != '\0';
+/* The activation that a convolution or product already has. */
+static const char *activation_in(const IrBinding *maker) {
+    const OperatorId id = maker->operator_info->id;
+    const bool fused = id == OPERATOR_FUSED_CONV || id == OPERATOR_FUSED_MATMUL ||
+                       id == OPERATOR_FUSED_MATMUL_INTEGER;
+    return fused ? attributes_text(maker->attributes, "activation") : "";
 }
 
-/* False: the operator is neither, or takes nothing more. */
+/* False: the operator is neither a convolution nor a product, or cannot have an epilogue. */
 static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
     const bool is_integer = maker->operator_info->id == OPERATOR_FUSED_MATMUL_INTEGER;
     *out = (Epilogue){.maker = maker, .alpha = 1, .activation = "", .is_integer = is_integer};
@@ -33,15 +39,12 @@ static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
     const Attributes *attributes = maker->attributes;
     switch ((int)maker->operator_info->id) {
     case OPERATOR_FUSED_CONV:
-        out->is_conv = true;
-        return !has_activation(maker);
-    case OPERATOR_FUSED_MATMUL_INTEGER:
-        return !has_activation(maker);
     case OPERATOR_CONV:
         out->is_conv = true;
         return true;
+    case OPERATOR_FUSED_MATMUL_INTEGER:
+        return true;
     case OPERATOR_FUSED_MATMUL:
-        if (has_activation(maker)) return false;
         out->alpha = attributes_float(attributes, "alpha");
         break;
     case OPERATOR_GEMM:
@@ -59,13 +62,19 @@ static bool epilogue_read(const IrBinding *maker, Epilogue *out) {
     return true;
 }
 
-/* The sole maker of a variable that takes an epilogue. */
-static bool epilogue_of(
+/* The convolution or product that makes a variable for this consumer alone. */
+static bool maker_read(
     const Fusion *fusion, const IrBinding *consumer, const IrVariable *variable, Epilogue *out) {
     const IrBinding *maker = variable ? variable->binding : NULL;
     if (!maker || maker->kind != IR_OPERATOR || maker->block != consumer->block) return false;
     if (fusion_uses(fusion, variable) != 1) return false;
     return fusion_takes(variable->type.dtype) && epilogue_read(maker, out);
+}
+
+/* The same, if it takes more: nothing comes behind an activation. */
+static bool epilogue_of(
+    const Fusion *fusion, const IrBinding *consumer, const IrVariable *variable, Epilogue *out) {
+    return maker_read(fusion, consumer, variable, out) && *activation_in(out->maker) == '\0';
 }
 
 static Error *epilogue_replace(Fusion *fusion, IrBinding *consumer, const Epilogue *epilogue) {
@@ -124,6 +133,44 @@ static Error *row_bias(
     if (type->rank == 1) *out = added;
     if (*out || !tensor || shape_count_unchecked(&tensor->shape) != columns) return NULL;
     return flatten(fusion, tensor, columns, out);
+}
+
+/* Reads a maker that ends with hard swish, scaled or not, into the scaled one. */
+static bool scaled_of(
+    const Fusion *fusion, const IrBinding *consumer, const IrVariable *variable, Epilogue *out) {
+    if (!maker_read(fusion, consumer, variable, out)) return false;
+    const Attributes *attributes = out->maker->attributes;
+    const char *activation = activation_in(out->maker);
+    const bool scaled = strcmp(activation, "scaled_hard_swish") == 0;
+    if (!scaled && strcmp(activation, "hard_swish") != 0) return false;
+    out->activation = "scaled_hard_swish";
+    out->activation_alpha = scaled ? attributes_float(attributes, "activation_alpha") : 1;
+    out->activation_beta = scaled ? attributes_float(attributes, "activation_beta") : 0;
+    return true;
+}
+
+/* A number that multiplies a hard swish, or is added to it. */
+static Error *at_scale(Fusion *fusion, IrBinding *binding, bool *out_done) {
+    const IrType *type = &binding->results[0]->type;
+    Epilogue epilogue;
+    double scalar;
+    *out_done = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const IrVariable *swish = fusion_operand(binding, i);
+        if (!fusion_scalar(fusion_operand(binding, 1 - i), &scalar)) continue;
+        if (!scaled_of(fusion, binding, swish, &epilogue)) continue;
+        if (!fusion_same_shape(&swish->type, type)) continue;
+        const bool is_mul = binding->operator_info->id == OPERATOR_MUL;
+        epilogue.activation_alpha *= is_mul ? scalar : 1;
+        epilogue.activation_beta =
+            is_mul ? epilogue.activation_beta * scalar : epilogue.activation_beta + scalar;
+        if (!dtype_scalar_holds(type->dtype, epilogue.activation_alpha) ||
+            !dtype_scalar_holds(type->dtype, epilogue.activation_beta))
+            continue;
+        *out_done = true;
+        return epilogue_replace(fusion, binding, &epilogue);
+    }
+    return NULL;
 }
 
 /* A sum: bias or residual. */
@@ -209,7 +256,7 @@ static const char *activation_of(const IrBinding *binding, double *out_alpha, do
 static Error *at_matmul(Fusion *fusion, IrBinding *product) {
     Epilogue epilogue;
     if (!fusion_takes(product->results[0]->type.dtype)) return NULL;
-    if (!epilogue_read(product, &epilogue)) return NULL;
+    if (!epilogue_read(product, &epilogue)) return NULL; /* has no activation */
     bool changed = false;
     for (uint32_t i = 0; i < 2; i++) {
         const IrBinding *transpose = fusion_maker(product, epilogue.inputs[i], OPERATOR_TRANSPOSE);
@@ -225,8 +272,12 @@ static Error *rule(Fusion *fusion, IrBinding *binding) {
     OperatorId id = binding->operator_info->id;
     if (binding->result_count != 1) return NULL;
     if (id == OPERATOR_MATMUL) return at_matmul(fusion, binding);
-    if (id == OPERATOR_ADD) return at_add(fusion, binding);
-    if (id == OPERATOR_MUL) return at_mul(fusion, binding);
+    if (id == OPERATOR_ADD || id == OPERATOR_MUL) {
+        bool done;
+        TRY(at_scale(fusion, binding, &done));
+        if (done) return NULL;
+        return id == OPERATOR_ADD ? at_add(fusion, binding) : at_mul(fusion, binding);
+    }
     Epilogue epilogue;
     double alpha, beta;
     const char *activation = activation_of(binding, &alpha, &beta);

@@ -24,6 +24,17 @@ static Error *add_with_alpha(
     return expansion_call(builder, (ExpansionCall){id, TAKE(attributes), 1, &value, 1}, out);
 }
 
+static Error *add_scaled_hard_swish(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
+    const Attributes *attributes = builder->request->attributes;
+    const DType dtype = builder->request->inputs[0].dtype;
+    uint32_t alpha, beta;
+    TRY(expansion_scalar(builder, dtype, attributes_float(attributes, "activation_alpha"), &alpha));
+    TRY(expansion_scalar(builder, dtype, attributes_float(attributes, "activation_beta"), &beta));
+    TRY(expansion_unary(builder, OPERATOR_HARD_SWISH, value, out));
+    TRY(expansion_binary(builder, OPERATOR_MUL, *out, alpha, out));
+    return expansion_binary(builder, OPERATOR_ADD, *out, beta, out);
+}
+
 static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t *out) {
     Activation activation;
     *out = value;
@@ -44,6 +55,8 @@ static Error *add_activation(ExpansionBuilder *builder, uint32_t value, uint32_t
         return expansion_unary(builder, OPERATOR_SIGMOID, value, out);
     case ACTIVATION_HARD_SWISH:
         return expansion_unary(builder, OPERATOR_HARD_SWISH, value, out);
+    case ACTIVATION_SCALED_HARD_SWISH:
+        return add_scaled_hard_swish(builder, value, out);
     case ACTIVATION_SWISH:
         return add_with_alpha(builder, OPERATOR_SWISH, value, out);
     case ACTIVATION_MISH:

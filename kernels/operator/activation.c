@@ -14,6 +14,7 @@ static const char *const names[ACTIVATION_COUNT] = {
     [ACTIVATION_GELU_TANH] = "gelu_tanh",
     [ACTIVATION_SWISH] = "swish",
     [ACTIVATION_MISH] = "mish",
+    [ACTIVATION_SCALED_HARD_SWISH] = "scaled_hard_swish",
 };
 
 Error *activation_of(const Attributes *attributes, Activation *out) {

@@ -17,6 +17,8 @@ typedef enum Activation {
     ACTIVATION_GELU_TANH,  /* "gelu_tanh" */
     ACTIVATION_SWISH,      /* "swish": activation_alpha scales the sigmoid's argument */
     ACTIVATION_MISH,       /* "mish" */
+    /* "scaled_hard_swish": activation_alpha * hard_swish + activation_beta */
+    ACTIVATION_SCALED_HARD_SWISH,
     ACTIVATION_COUNT
 } Activation;
 

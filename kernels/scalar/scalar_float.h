@@ -86,6 +86,10 @@
     SCALAR T scalar_hard_swish_##s(T x) {                                                          \
         return scalar_canonical_##s(x * scalar_hard_sigmoid_##s(x, (T)1 / (T)6, (T)0.5));          \
     }                                                                                              \
+    SCALAR T scalar_scaled_hard_swish_##s(T x, T alpha, T beta) {                                  \
+        return scalar_canonical_##s(                                                               \
+            x * scalar_hard_sigmoid_##s(x, (T)1 / (T)6, (T)0.5) * alpha + beta);                   \
+    }                                                                                              \
     SCALAR T scalar_softplus_##s(T x) {                                                            \
         T positive = x > (T)0 ? x : (T)0;                                                          \
         T y = positive + scalar_log1p_##s(scalar_exp_##s(scalar_neg_##s(scalar_abs_##s(x))));      \

@@ -103,6 +103,7 @@ static dnnl_alg_kind_t activation_kind(Activation activation) {
     case ACTIVATION_SIGMOID:
         return dnnl_eltwise_logistic;
     case ACTIVATION_HARD_SWISH:
+    case ACTIVATION_SCALED_HARD_SWISH:
         return dnnl_eltwise_hardswish;
     case ACTIVATION_GELU_ERF:
         return dnnl_eltwise_gelu_erf;
@@ -119,14 +120,22 @@ static dnnl_alg_kind_t activation_kind(Activation activation) {
     return dnnl_alg_kind_undef;
 }
 
+static Error *append_activation(const DnnlEpilogue *epilogue, dnnl_post_ops_t post_ops) {
+    const dnnl_alg_kind_t kind = activation_kind(epilogue->activation);
+    const float alpha = (float)epilogue->alpha, beta = (float)epilogue->beta;
+    const bool scales = epilogue->activation == ACTIVATION_SCALED_HARD_SWISH;
+    const bool takes = epilogue->activation != ACTIVATION_RELU && !scales;
+    if (kind == dnnl_alg_kind_undef) return NULL;
+    TRY(check(dnnl.post_ops_append_eltwise(post_ops, 1, kind, takes ? alpha : 0, takes ? beta : 0),
+        "an activation"));
+    if (!scales) return NULL;
+    return check(
+        dnnl.post_ops_append_eltwise(post_ops, 1, dnnl_eltwise_linear, alpha, beta), "a scale");
+}
+
 static Error *append_post_ops(const DnnlEpilogue *epilogue, dnnl_post_ops_t post_ops) {
-    dnnl_alg_kind_t kind = activation_kind(epilogue->activation);
-    float alpha = epilogue->activation == ACTIVATION_RELU ? 0 : (float)epilogue->alpha;
     if (epilogue->adds_residual) TRY(check(dnnl.post_ops_append_sum(post_ops, 1), "a residual"));
-    if (kind != dnnl_alg_kind_undef)
-        TRY(check(dnnl.post_ops_append_eltwise(post_ops, 1, kind, alpha, (float)epilogue->beta),
-            "an activation"));
-    return NULL;
+    return append_activation(epilogue, post_ops);
 }
 
 static Error *fill_attributes(const DnnlEpilogue *epilogue, dnnl_primitive_attr_t attributes) {

@@ -32,12 +32,14 @@
 
 LOOPS_FLOAT1(gelu_erf)
 LOOPS_FLOAT1(gelu_tanh)
+LOOPS_FLOAT1AB(scaled_hard_swish)
 #define DERIVED_LONG(form, id, function) LOOPS_##form(function)
 #include "kernels/cpu/loops/cpu_loops_derived.def"
 
 static const LoopRow rows[] = {
     LOOP_FLOAT_ROW(GELU_ERF, gelu_erf),
     LOOP_FLOAT_ROW(GELU_TANH, gelu_tanh),
+    LOOP_FLOAT_ROW(SCALED_HARD_SWISH, scaled_hard_swish),
 #define DERIVED_LONG(form, id, function) LOOP_ROW_##form(id, function)
 #include "kernels/cpu/loops/cpu_loops_derived.def"
 };

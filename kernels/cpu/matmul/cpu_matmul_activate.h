@@ -57,11 +57,20 @@ CPU_INLINE CpuF32x4 cpu_f32x4_number(CpuF32x4 x) {
         CPU_EACH_VECTOR x[i] = name##_above(least, x[i]);                                          \
         CPU_EACH_VECTOR x[i] = name##_below(most, x[i]);                                           \
     }                                                                                              \
-    TARGET CPU_INLINE void name##_hard_swish(F32 *x, const int count) {                            \
+    TARGET CPU_INLINE void name##_hard_swish_loose(F32 *x, const int count) {                      \
         F32 y[CPU_ACTIVATE_MOST];                                                                  \
         CPU_EACH_VECTOR y[i] = x[i] * (1.0f / 6.0f) + 0.5f;                                        \
         name##_clip(y, count, 0, 1);                                                               \
         CPU_EACH_VECTOR x[i] = x[i] * y[i];                                                        \
+    }                                                                                              \
+    TARGET CPU_INLINE void name##_hard_swish(F32 *x, const int count) {                            \
+        name##_hard_swish_loose(x, count);                                                         \
+        name##_canonical(x, count);                                                                \
+    }                                                                                              \
+    TARGET CPU_INLINE void name##_scaled_hard_swish(                                               \
+        F32 *x, const int count, float alpha, float beta) {                                        \
+        name##_hard_swish_loose(x, count);                                                         \
+        CPU_EACH_VECTOR x[i] = x[i] * alpha + beta;                                                \
         name##_canonical(x, count);                                                                \
     }                                                                                              \
     TARGET CPU_INLINE void name##_swish(F32 *x, const int count, float alpha) {                    \

@@ -15,7 +15,15 @@ static void activate(
 }
 
 /* How rows end: in registers, or by the activation's loop over finished rows. */
-typedef enum End { END_PLAIN, END_RELU, END_CLIP, END_SWISH, END_HARD_SWISH, END_LOOP } End;
+typedef enum End {
+    END_PLAIN,
+    END_RELU,
+    END_CLIP,
+    END_SWISH,
+    END_HARD_SWISH,
+    END_SCALED_HARD_SWISH,
+    END_LOOP
+} End;
 
 static End end_of(const CpuEpilogue *epilogue) {
     const Activation activation = epilogue->activation;
@@ -23,6 +31,7 @@ static End end_of(const CpuEpilogue *epilogue) {
     if (activation == ACTIVATION_CLIP) return END_CLIP;
     if (activation == ACTIVATION_SWISH) return END_SWISH;
     if (activation == ACTIVATION_HARD_SWISH) return END_HARD_SWISH;
+    if (activation == ACTIVATION_SCALED_HARD_SWISH) return END_SCALED_HARD_SWISH;
     return epilogue->loop ? END_LOOP : END_PLAIN;
 }
 
@@ -118,6 +127,7 @@ static void relu(float *row, int64_t count) {
         if (end == END_CLIP) F##_clip(x, count, row->low, row->high);                              \
         if (end == END_SWISH) F##_swish(x, count, row->low);                                       \
         if (end == END_HARD_SWISH) F##_hard_swish(x, count);                                       \
+        if (end == END_SCALED_HARD_SWISH) F##_scaled_hard_swish(x, count, row->low, row->high);    \
         CPU_EACH_VECTOR *(name##Unaligned *)(to + (i < count - 1 ? first + i * (LANES) : last)) =  \
             x[i];                                                                                  \
     }                                                                                              \
@@ -164,6 +174,8 @@ static void relu(float *row, int64_t count) {
             name##_each(&row, END_SWISH, rows, rows->residual, to, to_step);                       \
         else if (end == END_HARD_SWISH)                                                            \
             name##_each(&row, END_HARD_SWISH, rows, rows->residual, to, to_step);                  \
+        else if (end == END_SCALED_HARD_SWISH)                                                     \
+            name##_each(&row, END_SCALED_HARD_SWISH, rows, rows->residual, to, to_step);           \
         else if (rows->residual)                                                                   \
             name##_each(&row, END_PLAIN, rows, rows->residual, to, to_step);                       \
         else                                                                                       \
@@ -248,6 +260,8 @@ static CpuLoopId loop_of(Activation activation) {
         return CPU_LOOP_SIGMOID;
     case ACTIVATION_HARD_SWISH:
         return CPU_LOOP_HARD_SWISH;
+    case ACTIVATION_SCALED_HARD_SWISH:
+        return CPU_LOOP_SCALED_HARD_SWISH;
     case ACTIVATION_GELU_ERF:
         return CPU_LOOP_GELU_ERF;
     case ACTIVATION_GELU_TANH:

@@ -22,6 +22,8 @@
             return scalar_sigmoid_##s(x);                                                          \
         case ACTIVATION_HARD_SWISH:                                                                \
             return scalar_hard_swish_##s(x);                                                       \
+        case ACTIVATION_SCALED_HARD_SWISH:                                                         \
+            return scalar_scaled_hard_swish_##s(x, (T)e->activation_alpha, (T)e->activation_beta); \
         case ACTIVATION_GELU_ERF:                                                                  \
             return scalar_gelu_erf_##s(x);                                                         \
         case ACTIVATION_GELU_TANH:                                                                 \

@@ -101,6 +101,9 @@ static double activate(const Attributes *attributes, double x) {
     if (strcmp(name, "tanh") == 0) return tanh(x);
     if (strcmp(name, "sigmoid") == 0) return 1 / (1 + exp(-x));
     if (strcmp(name, "hard_swish") == 0) return x * fmax(0, fmin(1, x / 6 + 0.5));
+    if (strcmp(name, "scaled_hard_swish") == 0)
+        return x * fmax(0, fmin(1, x / 6 + 0.5)) * alpha +
+               attributes_float(attributes, "activation_beta");
     if (strcmp(name, "swish") == 0) return x / (1 + exp(-alpha * x));
     if (strcmp(name, "mish") == 0) return x * tanh(log1p(exp(x)));
     if (strcmp(name, "gelu_erf") == 0) return reference_gelu(x, false);

@@ -67,7 +67,9 @@ static void test_activations_of_rows_are_those_of_their_loops(void **state) {
         Activation activation;
         CpuLoopId loop;
     } ends[] = {{ACTIVATION_CLIP, CPU_LOOP_CLIP}, {ACTIVATION_SWISH, CPU_LOOP_SWISH},
-        {ACTIVATION_HARD_SWISH, CPU_LOOP_HARD_SWISH}, {ACTIVATION_SIGMOID, CPU_LOOP_SIGMOID}};
+        {ACTIVATION_HARD_SWISH, CPU_LOOP_HARD_SWISH},
+        {ACTIVATION_SCALED_HARD_SWISH, CPU_LOOP_SCALED_HARD_SWISH},
+        {ACTIVATION_SIGMOID, CPU_LOOP_SIGMOID}};
     static const float special[] = {
         NAN, -NAN, INFINITY, -INFINITY, 0, -0.0f, 88.5f, -88.5f, -87.4f, -89, 1e-40f, 1e30f};
     enum { ROWS = 2, MOST = 149, COUNT = ROWS * MOST, SPECIAL = sizeof special / sizeof *special };
