@@ -1,7 +1,7 @@
-/* Images between convolutions are kept as [N, H, W, C]. In that form a convolution is products of
- * matrices whose rows lie in the order of reading, a 1 x 1 convolution is one product, and a pool
- * or a scale of each channel works on whole vectors. Other readers of an image get ONNX's [N, C, H,
- * W].
+/* Images between convolutions are kept as [N, H, W, C], volumes as [N, D, H, W, C]. In that form a
+ * convolution is products of matrices whose rows lie in the order of reading, a 1 x 1 convolution
+ * is one product, and a pool or a scale of each channel works on whole vectors. Other readers of an
+ * image get ONNX's [N, C, H, W]. The comments say images for both.
  *
  * First the pass decides, in program order, which operators read and write that form: convolutions
  * do, and operators behind them as long as all their images have it. Then each of these operators
@@ -11,23 +11,37 @@
 #include "compiler/ir/ir_permutation.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/channels_last.h"
+#include "kernels/arguments/channels_first.h"
 
-enum { IMAGE_RANK = 4 };
+enum { IMAGE_RANK = 4, VOLUME_RANK = 5 };
 
-static const int64_t to_first[IMAGE_RANK] = {0, 3, 1, 2};
-const int64_t channels_last_order[IMAGE_RANK] = {0, 2, 3, 1};
+const int64_t *channels_last_order(uint32_t rank) {
+    static const int64_t image[IMAGE_RANK] = {0, 2, 3, 1}, volume[VOLUME_RANK] = {0, 2, 3, 4, 1};
+    return rank == IMAGE_RANK ? image : volume;
+}
+
+static const int64_t *first_order(uint32_t rank) {
+    static const int64_t image[IMAGE_RANK] = {0, 3, 1, 2}, volume[VOLUME_RANK] = {0, 4, 1, 2, 3};
+    return rank == IMAGE_RANK ? image : volume;
+}
+
+bool channels_last_makes_first(const IrBinding *transpose) {
+    return ir_permutes(transpose, first_order(IMAGE_RANK), IMAGE_RANK) ||
+           ir_permutes(transpose, first_order(VOLUME_RANK), VOLUME_RANK);
+}
 
 bool channels_last_is_image(const IrVariable *variable) {
     const IrType *type = &variable->type;
     return !variable->constant && type->kind == IR_TYPE_TENSOR &&
            (type->dtype == DTYPE_FLOAT32 || type->dtype == DTYPE_INT8 ||
                type->dtype == DTYPE_UINT8) &&
-           type->rank_known && type->rank == IMAGE_RANK;
+           type->rank_known && (type->rank == IMAGE_RANK || type->rank == VOLUME_RANK);
 }
 
 IrType channels_last_type(const IrType *first) {
     IrType last = *first;
-    for (uint32_t i = 0; i < IMAGE_RANK; i++) last.dims[i] = first->dims[channels_last_order[i]];
+    const int64_t *order = channels_last_order(first->rank);
+    for (uint32_t i = 0; i < first->rank; i++) last.dims[i] = first->dims[order[i]];
     return last;
 }
 
@@ -54,7 +68,7 @@ static Error *transpose(
     IrVariable *variable, const int64_t *order, const IrType *type, IrVariable **out) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", order, IMAGE_RANK));
+    TRY(attributes_set_ints(attributes, "perm", order, type->rank));
     TRY(ir_build_simple(behind(variable), "Transpose", attributes, variable, NULL, NULL, out));
     (*out)->type = *type;
     if (variable->binding) (*out)->binding->name = variable->binding->name;
@@ -64,8 +78,10 @@ static Error *transpose(
 /* A constant of float32 in the other form. */
 static Error *transpose_constant(IrModule *module, const IrVariable *constant, IrVariable **out) {
     const Tensor *first = ir_variable_tensor(constant);
-    const int64_t *dims = first->shape.dims, channels = dims[1], pixels = dims[2] * dims[3];
-    const Shape shape = {.rank = IMAGE_RANK, .dims = {dims[0], dims[2], dims[3], channels}};
+    const int64_t *dims = first->shape.dims, channels = dims[1];
+    const int64_t pixels = shape_product(&first->shape, 2, first->shape.rank);
+    Shape shape;
+    channels_last_shape(&first->shape, &shape);
     OWN(Tensor, last) = NULL;
     TRY(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &last));
     const float *from = tensor_data(first);
@@ -82,10 +98,10 @@ Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **
         IrType type = channels_last_type(&variable->type);
         if (variable->constant)
             TRY(transpose_constant(pass->module, variable, &forms->last));
-        else if (ir_permutes(variable->binding, to_first, IMAGE_RANK))
+        else if (channels_last_makes_first(variable->binding))
             forms->last = variable->binding->operands[0];
         else
-            TRY(transpose(variable, channels_last_order, &type, &forms->last));
+            TRY(transpose(variable, channels_last_order(type.rank), &type, &forms->last));
     }
     *out = forms->last;
     return NULL;
@@ -102,7 +118,8 @@ void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last)
 static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
     if (!channels_last_expects(pass, variable) || variable->replacement) return NULL;
     IrVariable *first;
-    TRY(transpose(pass->forms[variable->id].last, to_first, &variable->type, &first));
+    TRY(transpose(
+        pass->forms[variable->id].last, first_order(variable->type.rank), &variable->type, &first));
     first->name = variable->name;
     variable->replacement = first;
     return NULL;
@@ -111,7 +128,8 @@ static Error *read_first(ChannelsLast *pass, IrVariable *variable) {
 /* Replaces an operator that reads an image and makes no image by one that reads this form: a
  * transpose to this form, rows of pixels, a mean of pixels. */
 static Error *read_last(ChannelsLast *pass, IrBinding *binding, bool *out_read) {
-    if (ir_permutes(binding, channels_last_order, IMAGE_RANK) &&
+    if ((ir_permutes(binding, channels_last_order(IMAGE_RANK), IMAGE_RANK) ||
+            ir_permutes(binding, channels_last_order(VOLUME_RANK), VOLUME_RANK)) &&
         channels_last_expects(pass, binding->operands[0])) {
         binding->results[0]->replacement = channels_last_find(pass, binding->operands[0]);
         *out_read = true;

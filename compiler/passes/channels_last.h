@@ -1,6 +1,6 @@
 #pragma once
 /* Images and their two forms, [N, C, H, W] and [N, H, W, C], for the files of the pass
- * channels_last.
+ * channels_last. Volumes [N, C, D, H, W] are images with one dimension more.
  * Threads: one at a time per module. */
 #include "compiler/ir/ir_build.h"
 #include "compiler/passes/pass.h"
@@ -17,9 +17,11 @@ typedef struct ChannelsLast {
     uint32_t capacity;
 } ChannelsLast;
 
-/* The order of a Transpose of [N, C, H, W] to [N, H, W, C]. */
-extern const int64_t channels_last_order[4];
-/* Returns whether a variable is a computed tensor of float32 or bytes and of rank 4. */
+/* Returns the order of a Transpose of [N, C, H, W] to [N, H, W, C], for rank 4 or 5. */
+const int64_t *channels_last_order(uint32_t rank);
+/* Returns whether the binding is a Transpose of [N, H, W, C] to [N, C, H, W], of rank 4 or 5. */
+bool channels_last_makes_first(const IrBinding *transpose);
+/* Returns whether a variable is a computed tensor of float32 or bytes and of rank 4 or 5. */
 bool channels_last_is_image(const IrVariable *variable);
 /* Converts the type [N, C, H, W] to [N, H, W, C]. */
 IrType channels_last_type(const IrType *first);

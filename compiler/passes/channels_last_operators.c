@@ -7,9 +7,9 @@
 
 enum {
     CHANNELS = 1,
-    HEIGHT = 2,
-    WIDTH = 3,
-    RANK = 4,
+    PIXELS = 2, /* the first of the dimensions of pixels */
+    IMAGE_RANK = 4,
+    VOLUME_RANK = 5,
     OPERANDS_MAX = 4,
     QUANTIZED_OPERANDS_MAX = 9,
     SCALE = 1,
@@ -40,6 +40,11 @@ static const Tensor *weights_of(const IrBinding *conv) {
     return weights ? ir_variable_tensor(weights) : NULL;
 }
 
+/* The number of pixels of the kernel. */
+static int64_t kernel_pixels(const Tensor *weights) {
+    return shape_product(&weights->shape, PIXELS, weights->shape.rank);
+}
+
 /* Accepts one group. Accepts several groups only of an image that has the form already, if each
  * group is one channel, the kernel is one pixel, or groups have enough channels for products of
  * matrices. Groups of few channels are apart in [N, H, W, C] and together in [N, C, H, W]. */
@@ -47,12 +52,15 @@ static bool takes_conv(const ChannelsLast *pass, const IrBinding *conv) {
     enum { GROUP_CHANNELS_MIN = 16 };
     const IrVariable *image = operand_at(conv, 0);
     const Tensor *weights = weights_of(conv);
-    if (!image || !channels_last_is_image(image) || !weights || weights->shape.rank != RANK)
+    if (!image || !channels_last_is_image(image) || !weights ||
+        weights->shape.rank != image->type.rank)
         return false;
+    /* integers have kernels for two dimensions */
+    if (is_conv_of_bytes(conv) && image->type.rank != IMAGE_RANK) return false;
     const int64_t *dims = weights->shape.dims, groups = attributes_int(conv->attributes, "group");
     if (groups == 1) return true;
     if (!channels_last_expects(pass, image)) return false;
-    return (dims[1] == 1 && dims[0] == groups) || (dims[HEIGHT] == 1 && dims[WIDTH] == 1) ||
+    return (dims[1] == 1 && dims[0] == groups) || kernel_pixels(weights) == 1 ||
            dims[1] >= GROUP_CHANNELS_MIN;
 }
 
@@ -65,10 +73,10 @@ static bool is_pool(const IrBinding *binding) {
 /* True for a constant with one element, or with one for each channel of the image. */
 static bool is_channel_constant(const IrVariable *variable, const IrType *image) {
     const Tensor *tensor = ir_variable_tensor(variable);
-    if (!tensor || tensor->shape.rank > RANK) return false;
+    if (!tensor || tensor->shape.rank > image->rank) return false;
     const Shape *shape = &tensor->shape;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        const uint32_t dim = i + RANK - shape->rank;
+        const uint32_t dim = i + image->rank - shape->rank;
         if (shape->dims[i] != 1 && (dim != CHANNELS || shape->dims[i] != image->dims[CHANNELS]))
             return false;
     }
@@ -105,7 +113,8 @@ static bool takes_quantization(const ChannelsLast *pass, const IrBinding *bindin
         if (operand && !tensor) return false;
         if (tensor && shape_count_unchecked(&tensor->shape) != 1) {
             const int64_t axis = attributes_int(binding->attributes, "axis");
-            if (tensor->shape.rank != 1 || (axis != CHANNELS && axis != CHANNELS - RANK))
+            const int64_t rank = operand_at(binding, 0)->type.rank;
+            if (tensor->shape.rank != 1 || (axis != CHANNELS && axis != CHANNELS - rank))
                 return false;
         }
     }
@@ -128,8 +137,10 @@ bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     if (((is_pool(binding) && id != OPERATOR_MAX_POOL) || id == OPERATOR_REDUCE_MEAN) &&
         operand_at(binding, 0)->type.dtype != DTYPE_FLOAT32)
         return false;
-    if (is_pool(binding) || id == OPERATOR_LRN)
-        return channels_last_expects(pass, operand_at(binding, 0));
+    if (is_pool(binding)) return channels_last_expects(pass, operand_at(binding, 0));
+    if (id == OPERATOR_LRN)
+        return channels_last_expects(pass, operand_at(binding, 0)) &&
+               operand_at(binding, 0)->type.rank == IMAGE_RANK;
     if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
     if (id == OPERATOR_RESIZE) return channels_last_takes_resize(pass, binding);
     if (id == OPERATOR_REDUCE_MEAN) return channels_last_takes_mean(pass, binding);
@@ -173,11 +184,10 @@ static Error *emit(ChannelsLast *pass, IrBinding *binding, const char *operator_
 
 /* True for a convolution from one pixel to one pixel: a product of matrices. */
 static bool is_product(const IrBinding *conv) {
-    const Shape *weights = &weights_of(conv)->shape;
     uint32_t pad_count, stride_count;
     const int64_t *pads = attributes_ints(conv->attributes, "pads", &pad_count);
     const int64_t *strides = attributes_ints(conv->attributes, "strides", &stride_count);
-    if (weights->dims[HEIGHT] != 1 || weights->dims[WIDTH] != 1) return false;
+    if (kernel_pixels(weights_of(conv)) != 1) return false;
     if (attributes_int(conv->attributes, "group") != 1) return false;
     for (uint32_t i = 0; i < pad_count; i++)
         if (pads[i] != 0) return false;
@@ -201,6 +211,15 @@ static Error *convert_product(ChannelsLast *pass, IrBinding *conv, IrVariable **
     return emit(pass, conv, "FusedMatMul", attributes, OPERANDS_MAX, inputs);
 }
 
+/* 0 if the number is unknown. */
+static int64_t pixels_of(const IrType *image) {
+    int64_t pixels = 1;
+    for (uint32_t i = PIXELS; i < image->rank; i++)
+        if (image->dims[i] <= 0 || __builtin_mul_overflow(pixels, image->dims[i], &pixels))
+            return 0;
+    return pixels;
+}
+
 static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
     IrVariable *inputs[OPERANDS_MAX];
     for (uint32_t i = 0; i < OPERANDS_MAX; i++) inputs[i] = operand_at(conv, i);
@@ -211,11 +230,8 @@ static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(conv->attributes, operator_get(OPERATOR_FUSED_CONV), attributes));
     TRY(attributes_set_int(attributes, "channels_last", 1));
-    const int64_t *dims = conv->results[0]->type.dims;
-    int64_t pixels;
-    if (dims[HEIGHT] > 0 && dims[WIDTH] > 0 &&
-        !__builtin_mul_overflow(dims[HEIGHT], dims[WIDTH], &pixels))
-        TRY(attributes_set_int(attributes, "pixels", pixels));
+    const int64_t pixels = pixels_of(&conv->results[0]->type);
+    if (pixels > 0) TRY(attributes_set_int(attributes, "pixels", pixels));
     return emit(pass, conv, "FusedConv", attributes, OPERANDS_MAX, inputs);
 }
 
@@ -238,7 +254,7 @@ static Error *convert_quantization(ChannelsLast *pass, IrBinding *binding) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(binding->attributes, binding->operator_info, attributes));
-    TRY(attributes_set_int(attributes, "axis", RANK - 1));
+    TRY(attributes_set_int(attributes, "axis", inputs[0]->type.rank - 1));
     return emit(
         pass, binding, binding->operator_info->name, attributes, binding->operand_count, inputs);
 }
@@ -266,9 +282,11 @@ static Error *convert_operands(ChannelsLast *pass, IrBinding *binding) {
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(binding->attributes, binding->operator_info, attributes));
     if (binding->operator_info->id == OPERATOR_CONCAT) {
-        static const int64_t moved[RANK] = {0, 3, 1, 2};
+        const int64_t rank = binding->results[0]->type.rank;
         int64_t axis = attributes_int(binding->attributes, "axis");
-        TRY(attributes_set_int(attributes, "axis", moved[axis < 0 ? axis + RANK : axis]));
+        if (axis < 0) axis += rank;
+        if (axis > 0) axis = axis == CHANNELS ? rank - 1 : axis - 1;
+        TRY(attributes_set_int(attributes, "axis", axis));
     }
     return emit(
         pass, binding, binding->operator_info->name, attributes, binding->operand_count, inputs);

@@ -25,7 +25,8 @@ static bool has_all(const IrVariable *variable) {
 bool channels_last_takes_resize(const ChannelsLast *pass, const IrBinding *resize) {
     const IrVariable *image = operand_at(resize, 0);
     const IrType *from = &image->type, *to = &resize->results[0]->type;
-    if (!channels_last_expects(pass, image) || !channels_last_wants(pass, resize->results[0]))
+    if (!channels_last_expects(pass, image) || !channels_last_wants(pass, resize->results[0]) ||
+        from->rank != RANK)
         return false;
     /* a region has two numbers for each dimension */
     if (!is_empty(operand_at(resize, REGION)) || attributes_has(resize->attributes, "axes"))
@@ -46,7 +47,7 @@ static Error *turned(ChannelsLast *pass, const IrVariable *variable, IrVariable 
     const char *from = tensor_data(first);
     char *to = tensor_data(last);
     for (size_t i = 0; i < RANK; i++)
-        memcpy(to + i * size, from + (size_t)channels_last_order[i] * size, size);
+        memcpy(to + i * size, from + (size_t)channels_last_order(RANK)[i] * size, size);
     return ir_constant_tensor(pass->module, last, out);
 }
 
@@ -63,16 +64,22 @@ Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize) {
     return NULL;
 }
 
-/* True if the reduction's axes are constants and name both dimensions of pixels. */
+/* True if the reduction's axes are constants and name all dimensions of pixels. */
 static bool reduces_pixels(const IrBinding *reduce) {
     const IrVariable *axes = operand_at(reduce, 1);
     const Tensor *tensor = axes ? ir_variable_tensor(axes) : NULL;
-    if (!tensor || tensor->dtype != DTYPE_INT64 || shape_count_unchecked(&tensor->shape) != 2)
+    const int64_t rank = reduce->operands[0]->type.rank;
+    if (!tensor || tensor->dtype != DTYPE_INT64 ||
+        shape_count_unchecked(&tensor->shape) != rank - HEIGHT)
         return false;
     const int64_t *values = tensor_data(tensor);
-    const int64_t a = values[0] < 0 ? values[0] + RANK : values[0];
-    const int64_t b = values[1] < 0 ? values[1] + RANK : values[1];
-    return a + b == 2 * HEIGHT + 1 && (a == HEIGHT || b == HEIGHT);
+    uint32_t named = 0;
+    for (int64_t i = 0; i < rank - HEIGHT; i++) {
+        const int64_t axis = values[i] < 0 ? values[i] + rank : values[i];
+        if (axis < HEIGHT || axis >= rank) return false;
+        named |= 1u << axis;
+    }
+    return named == (1u << rank) - (1u << HEIGHT);
 }
 
 bool channels_last_takes_mean(const ChannelsLast *pass, const IrBinding *mean) {
@@ -85,7 +92,7 @@ static bool is_mean(const IrBinding *binding) {
 }
 
 Error *channels_last_read_mean(ChannelsLast *pass, IrBinding *binding, bool *out_read) {
-    static const int64_t pixels[2] = {1, 2};
+    static const int64_t pixels[] = {1, 2, 3};
     IrVariable *axes, *made;
     *out_read = is_mean(binding) && channels_last_expects(pass, operand_at(binding, 0)) &&
                 reduces_pixels(binding) && attributes_int(binding->attributes, "keepdims") == 0;
@@ -93,7 +100,7 @@ Error *channels_last_read_mean(ChannelsLast *pass, IrBinding *binding, bool *out
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(binding->attributes, binding->operator_info, attributes));
-    TRY(constants_ints(pass->module, 1, 2, pixels, &axes));
+    TRY(constants_ints(pass->module, 1, binding->operands[0]->type.rank - HEIGHT, pixels, &axes));
     TRY(ir_build_simple(ir_behind(binding), "ReduceMean", attributes,
         channels_last_find(pass, binding->operands[0]), axes, NULL, &made));
     made->type = binding->results[0]->type;

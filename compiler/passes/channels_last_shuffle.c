@@ -36,7 +36,9 @@ bool channels_last_takes_shuffle(const ChannelsLast *pass, const IrBinding *bind
     const IrVariable *cut = cut_of(binding);
     if (!cut) return false;
     const IrVariable *image = cut->binding->operands[0];
-    if (!channels_last_expects(pass, image) || !has_groups(&cut->type, &image->type)) return false;
+    if (!channels_last_expects(pass, image) || image->type.rank != IMAGE_RANK ||
+        binding->results[0]->type.rank != IMAGE_RANK || !has_groups(&cut->type, &image->type))
+        return false;
     for (uint32_t i = 0; i < IMAGE_RANK; i++)
         if (!same(binding->results[0]->type.dims[i], image->type.dims[i])) return false;
     return true;

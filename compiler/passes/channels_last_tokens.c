@@ -4,9 +4,9 @@
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/constants.h"
 
-enum { CHANNELS = 1, HEIGHT = 2, WIDTH = 3, IMAGE_RANK = 4, ROWS_RANK = 3 };
+enum { CHANNELS = 1, ROWS_RANK = 3 };
 
-static const int64_t rows_swapped[ROWS_RANK] = {0, 2, 1}, to_first[IMAGE_RANK] = {0, 3, 1, 2};
+static const int64_t rows_swapped[ROWS_RANK] = {0, 2, 1};
 
 static bool same(int64_t a, int64_t b) { return a == b && a != IR_DIM_UNKNOWN; }
 
@@ -29,24 +29,25 @@ static IrVariable *rows_behind(const IrBinding *reshape) {
     const IrVariable *swapped = reshape->operands[0];
     if (!swapped || !ir_permutes(swapped->binding, rows_swapped, ROWS_RANK)) return NULL;
     if (!has_rows(&swapped->type, image)) return NULL;
-    if (image->dims[HEIGHT] <= 0 || image->dims[WIDTH] <= 0) return NULL;
+    for (uint32_t i = CHANNELS + 1; i < image->rank; i++)
+        if (image->dims[i] <= 0) return NULL;
     return swapped->binding->operands[0];
 }
 
 bool channels_last_takes_tokens(const IrBinding *binding) {
-    if (ir_permutes(binding, to_first, IMAGE_RANK)) return true;
+    if (channels_last_makes_first(binding)) return true;
     return reshape_of(binding->results[0]) && rows_behind(binding);
 }
 
 Error *channels_last_convert_tokens(ChannelsLast *pass, IrBinding *binding) {
-    if (ir_permutes(binding, to_first, IMAGE_RANK)) {
+    if (channels_last_makes_first(binding)) {
         pass->forms[binding->results[0]->id].last = binding->operands[0];
         return NULL;
     }
-    const int64_t *dims = binding->results[0]->type.dims;
-    const int64_t to[IMAGE_RANK] = {0, dims[HEIGHT], dims[WIDTH], dims[CHANNELS]};
+    IrType to = channels_last_type(&binding->results[0]->type);
     IrVariable *shape, *last;
-    TRY(constants_ints(pass->module, 1, IMAGE_RANK, to, &shape));
+    to.dims[0] = 0;
+    TRY(constants_ints(pass->module, 1, to.rank, to.dims, &shape));
     TRY(ir_build_simple(
         ir_behind(binding), "Reshape", NULL, rows_behind(binding), shape, NULL, &last));
     channels_last_set(pass, binding, last);

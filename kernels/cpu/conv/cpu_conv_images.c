@@ -1,7 +1,7 @@
-/* FusedConv over images [N, H, W, C]: after Winograd if that is faster, with vectors of channels if
- * each channel is a group, otherwise directly. The choice is a rule that depends on the weights and
- * attributes alone. Weights that are not constant are packed by every launch, and give the same
- * bits.
+/* FusedConv over images [N, H, W, C] and volumes [N, D, H, W, C]: after Winograd if that is faster,
+ * with vectors of channels if each channel is a group, otherwise directly. The choice is a rule
+ * that depends on the weights and attributes alone. Weights that are not constant are packed by
+ * every launch, and give the same bits.
  *
  * Signals [N, C, L] of Conv and FusedConv are handled as images of one row, transposed to that
  * order and back: they have few elements beside their weights. */
@@ -19,6 +19,7 @@ enum {
     WIDTH = 1,
     SIGNAL_RANK = 3,
     IMAGE_RANK = 4,
+    VOLUME_RANK = 5,
     SIGNAL_FILTERS_MIN = 8, /* fewer leave vectors of filters empty */
 };
 
@@ -38,7 +39,8 @@ static bool takes(
     if (dtype != DTYPE_FLOAT32 || shape_count_unchecked(weights) == 0) return false;
     if (!is_last(info, attributes)) return takes_signal(attributes, weights);
     const int64_t groups = attributes_int(attributes, "group");
-    return weights->rank == IMAGE_RANK && groups > 0 && weights->dims[0] % groups == 0;
+    const bool has_rank = weights->rank == IMAGE_RANK || weights->rank == VOLUME_RANK;
+    return has_rank && groups > 0 && weights->dims[0] % groups == 0;
 }
 
 /* A signal's kernel, seen as an image's, has one row. */
@@ -204,7 +206,6 @@ static Error *conv_of(const PlanRequest *request, CpuLevel level, ImagesState *s
     }
     const Shape *x = &first->inputs[0].shape;
     CpuConvLast *conv = &state->direct;
-    conv->images = x->dims[0];
     conv->groups = attributes_int(request->attributes, "group");
     conv->channels = state->weights.dims[1];
     conv->filters = state->weights.dims[0] / conv->groups;
@@ -212,6 +213,8 @@ static Error *conv_of(const PlanRequest *request, CpuLevel level, ImagesState *s
     conv->has_residual = plan_request_has(request, 3);
     TRY(window_of(first, &conv->window));
     if (conv->window.rank == 1) widen(&conv->window);
+    conv->slices = cpu_conv_slices_cut(&conv->window);
+    conv->images = x->dims[0] * conv->slices.output;
     TRY(cpu_epilogue_of(request, level, DTYPE_FLOAT32, &conv->epilogue));
     if (shape_count_unchecked(&request->outputs[0].shape) == 0) return NULL;
     state->has_output = true;
@@ -223,6 +226,7 @@ static Error *conv_of(const PlanRequest *request, CpuLevel level, ImagesState *s
 static CpuWinograd winograd_of(const CpuConvLast *conv, CpuLevel level) {
     CpuWinograd made = {
         .window = conv->window,
+        .slices = conv->slices,
         .images = conv->images,
         .channels = conv->channels,
         .filters = conv->filters,
@@ -237,6 +241,7 @@ static CpuWinograd winograd_of(const CpuConvLast *conv, CpuLevel level) {
 static CpuConvLastDepthwise depthwise_of(const CpuConvLast *conv, CpuLevel level) {
     CpuConvLastDepthwise made = {
         .window = conv->window,
+        .slices = conv->slices,
         .images = conv->images,
         .channels = conv->groups,
         .has_bias = conv->has_bias,

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/cpu/conv/cpu_conv_band.h"
+
 enum {
     HEIGHT = 0,
     WIDTH = 1,
@@ -120,10 +122,11 @@ typedef struct Run {
 
 /* A block of outputs of one image, and a part of a panel of filters. */
 typedef struct Block {
-    int64_t image;
+    int64_t image;                      /* a slice of the outputs */
     int64_t row, rows, column, columns; /* of outputs */
     int64_t group, filter, filters;     /* filters of the group */
-    const float *band;                  /* the pixels that the block's windows read */
+    CpuSlicesInside slices;             /* that the block's windows read */
+    const float *band;                  /* the pixels of one of them */
     int64_t pixel, pitch;               /* floats from pixel to pixel and row to row of the band */
     int64_t windows[CPU_MATMUL_ROWS_MAX]; /* offsets in the band, row by row */
     bool is_even;                         /* all windows are a step apart, also from row to row */
@@ -133,66 +136,42 @@ typedef struct Block {
     int64_t sums_step;                    /* floats from one output's sums to the next's */
 } Block;
 
-/* The group's channels of pixels side by side. Few are copied in less time than a call takes. */
-static void copy_pixels(
-    const CpuConvLast *conv, const float *from, int64_t count, float *restrict to) {
-    const int64_t channels = conv->channels, step = conv->groups * channels;
-    if (conv->groups == 1) {
-        memcpy(to, from, (size_t)(count * channels) * sizeof(float));
-        return;
-    }
-    switch (channels) {
-#define COPY_FEW(CHANNELS)                                                                         \
-    case CHANNELS:                                                                                 \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            memcpy(to + i * (CHANNELS), from + i * step, (CHANNELS) * sizeof(float));              \
-        break
-        COPY_FEW(4);
-        COPY_FEW(8);
-        COPY_FEW(16);
-        COPY_FEW(24);
-        COPY_FEW(32);
-    default:
-        for (int64_t i = 0; i < count; i++)
-            memcpy(to + i * channels, from + i * step, (size_t)channels * sizeof(float));
-    }
-}
-
-/* A row of the band, zeros where there is no image. */
-static void copy_row(const CpuConvLast *conv, const float *image, int64_t row, int64_t column,
-    int64_t count, float *to) {
+/* slice: of the input, counted over all images. */
+static void find_band(const Run *run, int64_t slice, float *scratch, Block *block) {
+    const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
-    const int64_t channels = conv->channels, width = window->input[WIDTH];
-    int64_t begin = column < 0 ? -column : 0, end = width - column;
-    if (begin > count) begin = count;
-    if (end > count) end = count;
-    if (end < begin || row < 0 || row >= window->input[HEIGHT]) begin = end = count;
-    memset(to, 0, (size_t)(begin * channels) * sizeof(float));
-    if (end > begin)
-        copy_pixels(conv, image + (row * width + column + begin) * conv->groups * channels,
-            end - begin, to + begin * channels);
-    memset(to + end * channels, 0, (size_t)((count - end) * channels) * sizeof(float));
-}
-
-static void find_band(const CpuConvLast *conv, const float *image, float *scratch, Block *block) {
-    const Window *window = &conv->window;
+    const int64_t height = window->input[HEIGHT], width = window->input[WIDTH];
     const int64_t row = block->row * window->stride[HEIGHT] - window->pad_begin[HEIGHT];
     const int64_t column = block->column * window->stride[WIDTH] - window->pad_begin[WIDTH];
-    image += block->group * conv->channels;
+    const int64_t pixel = conv->groups * conv->channels;
+    const float *image =
+        run->buffers.x + slice * height * width * pixel + block->group * conv->channels;
     if (!conv->pads || conv->by_position) {
-        block->pixel = conv->groups * conv->channels;
-        block->pitch = window->input[WIDTH] * block->pixel;
         block->band = image;
-        if (!conv->pads) block->band += row * block->pitch + column * block->pixel;
+        if (!conv->pads) block->band += (row * width + column) * pixel;
         return;
     }
-    const int64_t rows = window_reach(window, HEIGHT, block->rows);
-    const int64_t columns = window_reach(window, WIDTH, block->columns);
-    block->pixel = conv->channels;
-    block->pitch = columns * block->pixel;
+    const CpuConvBand band = {
+        .image = image,
+        .height = height,
+        .width = width,
+        .channels = conv->channels,
+        .pixel = pixel,
+        .row = row,
+        .rows = window_reach(window, HEIGHT, block->rows),
+        .column = column,
+        .columns = window_reach(window, WIDTH, block->columns),
+    };
+    cpu_conv_band_copy(&band, scratch);
     block->band = scratch;
-    for (int64_t i = 0; i < rows; i++)
-        copy_row(conv, image, row + i, column, columns, scratch + i * block->pitch);
+}
+
+/* The steps between the pixels of a band. */
+static void find_pitch(const CpuConvLast *conv, Block *block) {
+    const bool copied = conv->pads && !conv->by_position;
+    block->pixel = copied ? conv->channels : conv->groups * conv->channels;
+    block->pitch = block->pixel * (copied ? window_reach(&conv->window, WIDTH, block->columns)
+                                          : conv->window.input[WIDTH]);
 }
 
 /* Finds the offset in the band of each output's window. */
@@ -235,15 +214,16 @@ static int64_t calls_of(const CpuConvLast *conv, const Block *block) {
 static bool finishes(const CpuConvLast *conv, const Block *block) {
     const bool even =
         calls_of(conv, block) == block->rows || block->columns == conv->window.output[WIDTH];
-    return even && !conv->by_position && conv->code.finishes &&
+    const bool any = block->slices.end > block->slices.begin;
+    return any && even && !conv->by_position && conv->code.finishes &&
            cpu_epilogue_is_linear(&conv->epilogue);
 }
 
 /* Part of a window's weights, from `first` on, times the pixels at `offset` from each window's
- * first pixel. */
+ * first pixel in the band. */
 typedef struct Piece {
     int64_t first, depth, offset;
-    bool is_last;
+    bool is_first, is_last;
 } Piece;
 
 static void add_products(const Run *run, const Block *block, const Piece *piece, float *sums) {
@@ -266,7 +246,7 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
         tile.depth = piece->depth - k < step ? piece->depth - k : step;
         tile.b = block->w + (piece->first + k) * block->steps.row;
         tile.b_next = tile.b + tile.depth * block->steps.row;
-        tile.accumulate = piece->first + k > 0;
+        tile.accumulate = !piece->is_first || k > 0;
         if (finish) tile.columns = block->filters;
         for (int64_t i = 0; i < calls; i++) {
             CpuTileFinish row;
@@ -281,7 +261,7 @@ static void add_products(const Run *run, const Block *block, const Piece *piece,
 
 /* Multiplies runs of pixels that are adjacent in the image and in the kernel. Dilated pixels, and
  * those between other groups, are not adjacent. */
-static void sum_block(const Run *run, const Block *block, float *sums) {
+static void sum_slice(const Run *run, const Block *block, int64_t position, float *sums) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
     const bool whole = window->dilation[WIDTH] == 1 && block->pixel == conv->channels;
@@ -290,11 +270,12 @@ static void sum_block(const Run *run, const Block *block, float *sums) {
     const int64_t count = window->kernel[HEIGHT] * pieces;
     for (int64_t i = 0; i < count; i++) {
         const Piece piece = {
-            .first = i * depth,
+            .first = (position * count + i) * depth,
             .depth = depth,
             .offset = i / pieces * window->dilation[HEIGHT] * block->pitch +
                       i % pieces * window->dilation[WIDTH] * block->pixel,
-            .is_last = i == count - 1,
+            .is_first = i == 0 && position == block->slices.begin,
+            .is_last = i == count - 1 && position == block->slices.end - 1,
         };
         add_products(run, block, &piece, sums);
     }
@@ -358,22 +339,22 @@ static void add_channels(const Run *run, const Block *block, const Position *at,
 /* Adds the products of one position after the other, each over the outputs whose pixel lies in the
  * image. Windows that are dilated span many more pixels than they read, often most of them outside:
  * copying these costs more than the products, and products with zeros are not needed. */
-static void sum_positions(const Run *run, const Block *block, float *sums) {
+static void sum_positions(const Run *run, const Block *block, int64_t slice, float *sums) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
-    const int64_t step = conv->code.depth;
+    const int64_t step = conv->code.depth,
+                  positions = window->kernel[HEIGHT] * window->kernel[WIDTH];
     CpuMatmulTile tile = {
         .columns = (block->filters + 7) / 8 * 8,
         .a_row = block->step,
         .a_column = 1,
-        .b = block->w,
+        .b = block->w + slice * positions * conv->channels * block->steps.row,
         .b_row = block->steps.row,
         .b_strip = block->steps.strip,
         .out_row = block->sums_step,
         .accumulate = true,
     };
-    memset(sums, 0, (size_t)(block->rows * block->columns * block->sums_step) * sizeof(float));
-    for (int64_t i = 0; i < window->kernel[HEIGHT] * window->kernel[WIDTH]; i++) {
+    for (int64_t i = 0; i < positions; i++) {
         Position at = {.row = i / window->kernel[WIDTH], .column = i % window->kernel[WIDTH]};
         at.rows = range_inside(window, HEIGHT, block->row, block->rows, at.row);
         at.columns = range_inside(window, WIDTH, block->column, block->columns, at.column);
@@ -385,6 +366,21 @@ static void sum_positions(const Run *run, const Block *block, float *sums) {
             if (!none) add_channels(run, block, &at, k, tile, sums);
             tile.b += tile.depth * block->steps.row;
         }
+    }
+}
+
+/* Adds the products over all slices that the block's windows see. */
+static void sum_block(const Run *run, float *scratch, Block *block, float *sums) {
+    const CpuConvLast *conv = run->conv;
+    const CpuSlicesInside *slices = &block->slices;
+    if (conv->by_position || slices->begin == slices->end)
+        memset(sums, 0, (size_t)(block->rows * block->columns * block->sums_step) * sizeof(float));
+    for (int64_t i = slices->begin; i < slices->end && !kernel_stop_ends(); i++) {
+        find_band(run, slices->first + i * slices->step, scratch, block);
+        if (conv->by_position)
+            sum_positions(run, block, i, sums);
+        else
+            sum_slice(run, block, i, sums);
     }
 }
 
@@ -410,7 +406,8 @@ static void finish_block(const Run *run, const Block *block, const float *sums) 
 static void find_filters(const Run *run, int64_t chunk, Block *block) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
-    const int64_t depth = window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->channels;
+    const int64_t depth =
+        conv->slices.kernel * window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->channels;
     block->group = chunk / chunks_of(conv);
     block->filter = chunk % chunks_of(conv) * conv->filters_per_unit;
     const int64_t filters = conv->filters - block->filter;
@@ -442,15 +439,10 @@ static void run_unit(const Run *run, int64_t unit, float *scratch) {
     block.rows = rows < conv->rows ? rows : conv->rows;
     block.columns = columns < conv->columns ? columns : conv->columns;
     find_filters(run, run->pixels_first ? unit % parts : unit / all, &block);
-    find_band(conv,
-        run->buffers.x +
-            image * window->input[HEIGHT] * window->input[WIDTH] * conv->groups * conv->channels,
-        scratch, &block);
+    block.slices = cpu_conv_slices_inside(&conv->slices, image);
+    find_pitch(conv, &block);
     find_windows(conv, &block);
-    if (conv->by_position)
-        sum_positions(run, &block, sums);
-    else
-        sum_block(run, &block, sums);
+    sum_block(run, scratch, &block, sums);
     if (!finishes(conv, &block)) finish_block(run, &block, sums);
 }
 
@@ -485,11 +477,13 @@ Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
         device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
     run.pixels_first = cpu_matmul_shares_rows(launch->threads,
         conv->images * window->output[HEIGHT] * window->output[WIDTH],
-        window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->groups * conv->filters,
+        conv->slices.kernel * window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->groups *
+            conv->filters,
         conv->channels);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *
-                             conv->channels * window->kernel[HEIGHT] * window->kernel[WIDTH] +
+                             conv->channels * conv->slices.kernel * window->kernel[HEIGHT] *
+                             window->kernel[WIDTH] +
                          1;
     return cpu_for_each(device, launch->threads, cpu_conv_last_units(conv),
         (uint64_t)(2000000 / cost) + 1, run_units, &run);

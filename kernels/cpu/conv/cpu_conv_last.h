@@ -1,18 +1,19 @@
 #pragma once
-/* Convolution in float32 over images [N, H, W, C] with packed weights. For each row of the kernel,
- * the windows of a row of outputs are the rows of a matrix that lies in the image unchanged, each
- * row a step after the one before, and the weights are a matrix [kernel width × C, filters]. Called
- * by cpu_conv_images.c when it plans and launches.
+/* Convolution in float32 over images [N, H, W, C] and volumes [N, D, H, W, C] with packed weights.
+ * For each row of the kernel, the windows of a row of outputs are the rows of a matrix that lies in
+ * the image unchanged, each row a step after the one before, and the weights are a matrix [kernel
+ * width × C, filters]. Called by cpu_conv_images.c when it plans and launches.
  *
- * Every sum is one chain of multiply-adds in the order kernel row, kernel column, channel, started
- * from zero: the bits do not depend on tiling, threads or, between AVX2 and AVX-512, the vector
- * width. */
+ * Every sum is one chain of multiply-adds in the order kernel slice, kernel row, kernel column,
+ * channel, started from zero; slices outside the volume are left out: the bits do not depend on
+ * tiling, threads or, between AVX2 and AVX-512, the vector width. */
+#include "kernels/cpu/conv/cpu_conv_slices.h"
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
-#include "kernels/arguments/window.h"
 
 typedef struct CpuConvLast {
     Window window; /* of two dimensions; cpu_conv_last_prepare joins rows that can be joined */
-    int64_t images, groups;
+    CpuConvSlices slices;
+    int64_t images, groups;    /* images: slices of the outputs, of all volumes */
     int64_t channels, filters; /* of a group */
     bool has_bias, has_residual;
     CpuEpilogue epilogue;
@@ -35,9 +36,9 @@ typedef struct CpuConvLastBuffers {
 } CpuConvLastBuffers;
 
 /* Floats of packed weights: for each group panels as in cpu_matmul_kernel.h of the matrix
- * [kernel height × kernel width × C, filters]. */
+ * [kernel slices × kernel height × kernel width × C, filters]. */
 int64_t cpu_conv_last_packed_count(const Shape *weights, int64_t groups);
-/* weights [groups × filters, C, kernel height, kernel width] */
+/* weights [groups × filters, C, (kernel slices,) kernel height, kernel width] */
 void cpu_conv_last_pack(
     CpuLevel level, const float *weights, const Shape *shape, int64_t groups, float *packed);
 

@@ -29,26 +29,30 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
 /* PIXELS outputs of VECTORS × LANES channels; the tile's first element is at x and y. */
 #define DEFINE_TILE(level, TARGET, LANES, PIXELS, VECTORS)                                         \
     TARGET CPU_INLINE void tile_##level##_##PIXELS##x##VECTORS(const CpuConvLastDepthwise *conv,   \
-        const float *x, const float *w, int64_t row_count, int64_t column_count, float *y) {       \
-        const int64_t channels = conv->channels;                                                   \
+        const float *x, const float *w, const CpuDepthwisePositions *inside, float *y) {           \
+        const int64_t channels = conv->channels, count = inside->columns;                          \
         const int64_t step = conv->window.stride[WIDTH] * channels;                                \
         const int64_t next = conv->window.dilation[WIDTH] * channels;                              \
-        const int64_t pitch =                                                                      \
-            conv->window.dilation[HEIGHT] * conv->window.input[WIDTH] * channels;                  \
+        const int64_t row = conv->window.input[WIDTH] * channels;                                  \
+        const int64_t pitch = conv->window.dilation[HEIGHT] * row;                                 \
+        const int64_t slab = conv->slices.dilation * conv->window.input[HEIGHT] * row;             \
+        const int64_t line = conv->window.kernel[WIDTH] * channels;                                \
+        const int64_t plane = conv->window.kernel[HEIGHT] * line;                                  \
         Vector_##level sums[PIXELS][VECTORS];                                                      \
         CPU_UNROLL for (int p = 0; p < (PIXELS); p++)                                              \
             CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[p][v] = (Vector_##level){0};       \
-        for (int64_t i = 0; i < row_count; i++)                                                    \
-            for (int64_t j = 0; j < column_count; j++) {                                           \
-                const float *from = x + i * pitch + j * next;                                      \
-                const float *factors = w + (i * conv->window.kernel[WIDTH] + j) * channels;        \
-                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
-                    const Vector_##level factor =                                                  \
-                        *(const Unaligned_##level *)(factors + v * (LANES));                       \
-                    CPU_UNROLL for (int p = 0; p < (PIXELS); p++) sums[p][v] +=                    \
-                        *(const Unaligned_##level *)(from + p * step + v * (LANES)) * factor;      \
+        for (int64_t s = 0; s < inside->slices; s++)                                               \
+            for (int64_t i = 0; i < inside->rows; i++)                                             \
+                for (int64_t j = 0; j < count; j++) {                                              \
+                    const float *from = x + s * slab + i * pitch + j * next;                       \
+                    const float *factors = w + s * plane + i * line + j * channels;                \
+                    CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                               \
+                        const Vector_##level factor =                                              \
+                            *(const Unaligned_##level *)(factors + v * (LANES));                   \
+                        CPU_UNROLL for (int p = 0; p < (PIXELS); p++) sums[p][v] +=                \
+                            *(const Unaligned_##level *)(from + p * step + v * (LANES)) * factor;  \
+                    }                                                                              \
                 }                                                                                  \
-            }                                                                                      \
         CPU_UNROLL for (int p = 0; p < (PIXELS); p++)                                              \
                 CPU_UNROLL for (int v = 0; v < (VECTORS); v++) *                                   \
             (Unaligned_##level *)(y + p * channels + v * (LANES)) = sums[p][v];                    \
@@ -63,17 +67,17 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     DEFINE_TILE(level, TARGET, LANES, 2, VECTORS);                                                 \
     DEFINE_TILE(level, TARGET, LANES, 1, VECTORS);                                                 \
     TARGET CPU_INLINE void span_##level##_##VECTORS(const CpuConvLastDepthwise *conv,              \
-        const float *x, const float *w, int64_t row_count, int64_t column_count, int64_t pixels,   \
+        const float *x, const float *w, const CpuDepthwisePositions *inside, int64_t pixels,       \
         float *y) {                                                                                \
         const int64_t step = conv->window.stride[WIDTH] * conv->channels;                          \
         for (; pixels >= 4; pixels -= 4, x += 4 * step, y += 4 * conv->channels)                   \
-            tile_##level##_4x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+            tile_##level##_4x##VECTORS(conv, x, w, inside, y);                                     \
         if (pixels == 3)                                                                           \
-            tile_##level##_3x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+            tile_##level##_3x##VECTORS(conv, x, w, inside, y);                                     \
         else if (pixels == 2)                                                                      \
-            tile_##level##_2x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+            tile_##level##_2x##VECTORS(conv, x, w, inside, y);                                     \
         else if (pixels == 1)                                                                      \
-            tile_##level##_1x##VECTORS(conv, x, w, row_count, column_count, y);                    \
+            tile_##level##_1x##VECTORS(conv, x, w, inside, y);                                     \
     }                                                                                              \
     struct span_needs_semicolon
 
@@ -87,28 +91,27 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     DEFINE_SPAN(level, TARGET, LANES, 1);                                                          \
     DEFINE_TILE(level, TARGET, LANES, 1, 4);                                                       \
     TARGET static void pixels_##level(const CpuConvLastDepthwise *conv, const float *x,            \
-        const float *w, int64_t row_count, int64_t column_count, int64_t pixels, int64_t channels, \
+        const float *w, const CpuDepthwisePositions *inside, int64_t pixels, int64_t channels,     \
         float *y) {                                                                                \
         if (channels < (LANES)) {                                                                  \
-            narrower(conv, x, w, row_count, column_count, pixels, channels, y);                    \
+            narrower(conv, x, w, inside, pixels, channels, y);                                     \
             return;                                                                                \
         }                                                                                          \
         int64_t c = 0;                                                                             \
         for (; pixels == 1 && c + 4 * (LANES) <= channels; c += 4 * (LANES))                       \
-            tile_##level##_1x4(conv, x + c, w + c, row_count, column_count, y + c);                \
+            tile_##level##_1x4(conv, x + c, w + c, inside, y + c);                                 \
         for (; c + 2 * (LANES) <= channels; c += 2 * (LANES))                                      \
-            span_##level##_2(conv, x + c, w + c, row_count, column_count, pixels, y + c);          \
+            span_##level##_2(conv, x + c, w + c, inside, pixels, y + c);                           \
         for (; c < channels; c += (LANES)) {                                                       \
             if (c + (LANES) > channels) c = channels - (LANES);                                    \
-            span_##level##_1(conv, x + c, w + c, row_count, column_count, pixels, y + c);          \
+            span_##level##_1(conv, x + c, w + c, inside, pixels, y + c);                           \
         }                                                                                          \
     }                                                                                              \
     struct pixels_need_semicolon
 
 static void no_pixels(const CpuConvLastDepthwise *conv, const float *x, const float *w,
-    int64_t row_count, int64_t column_count, int64_t pixels, int64_t channels, float *y) {
-    (void)conv, (void)x, (void)w, (void)row_count, (void)column_count, (void)pixels;
-    (void)channels, (void)y;
+    const CpuDepthwisePositions *inside, int64_t pixels, int64_t channels, float *y) {
+    (void)conv, (void)x, (void)w, (void)inside, (void)pixels, (void)channels, (void)y;
 }
 
 DEFINE_PIXELS(one, , 1, no_pixels);
@@ -168,6 +171,7 @@ void cpu_conv_last_depthwise_prepare(CpuConvLastDepthwise *conv, CpuLevel level)
 typedef struct Block {
     const float *image, *w; /* from the block's first channel on, as `y` */
     int64_t channels;
+    CpuSlicesInside slices;
     Reach rows;
     float *y;
 } Block;
@@ -177,16 +181,21 @@ static void sum_pixels(
     const CpuConvLastDepthwise *conv, const Block *block, int64_t column, int64_t pixels) {
     const Window *window = &conv->window;
     const Reach columns = reach_of(window, WIDTH, column), *rows = &block->rows;
-    const int64_t row_count = rows->end - rows->begin, column_count = columns.end - columns.begin;
+    const CpuSlicesInside *slices = &block->slices;
+    const CpuDepthwisePositions inside = {
+        slices->end - slices->begin, rows->end - rows->begin, columns.end - columns.begin};
     const float *x = block->image, *w = block->w;
-    if (row_count > 0 && column_count > 0) {
+    if (inside.slices > 0 && inside.rows > 0 && inside.columns > 0) {
+        const int64_t slice = slices->first + slices->begin * slices->step;
         const int64_t row = rows->at + rows->begin * window->dilation[HEIGHT];
-        x += (row * window->input[WIDTH] + columns.at + columns.begin * window->dilation[WIDTH]) *
+        x += ((slice * window->input[HEIGHT] + row) * window->input[WIDTH] + columns.at +
+                 columns.begin * window->dilation[WIDTH]) *
              conv->channels;
-        w += (rows->begin * window->kernel[WIDTH] + columns.begin) * conv->channels;
+        w += ((slices->begin * window->kernel[HEIGHT] + rows->begin) * window->kernel[WIDTH] +
+                 columns.begin) *
+             conv->channels;
     }
-    conv->pixels(conv, x, w, row_count, column_count, pixels, block->channels,
-        block->y + column * conv->channels);
+    conv->pixels(conv, x, w, &inside, pixels, block->channels, block->y + column * conv->channels);
 }
 
 static void sum_block(const CpuConvLastDepthwise *conv, const Block *block) {
@@ -202,14 +211,15 @@ static void run_row(const Run *run, int64_t image, int64_t row) {
     const Window *window = &conv->window;
     const int64_t channels = conv->channels, width = window->output[WIDTH];
     const int64_t at = (image * window->output[HEIGHT] + row) * width * channels;
-    const float *x =
-        run->buffers.x + image * window->input[HEIGHT] * window->input[WIDTH] * channels;
     const int64_t most = width <= NARROW_PIXELS ? BLOCK_CHANNELS_NARROW : BLOCK_CHANNELS;
-    Block block = {.rows = reach_of(window, HEIGHT, row)};
+    Block block = {
+        .slices = cpu_conv_slices_inside(&conv->slices, image),
+        .rows = reach_of(window, HEIGHT, row),
+    };
     for (int64_t c = 0; c < channels; c += block.channels) {
         const int64_t left = channels - c;
         block.channels = left < most + LEAST_CHANNELS ? left : most;
-        block.image = x + c;
+        block.image = run->buffers.x + c;
         block.w = run->buffers.w + c;
         block.y = run->buffers.y + at + c;
         sum_block(conv, &block);
@@ -243,9 +253,10 @@ Error *cpu_conv_last_depthwise_run(CpuDevice *device, const CpuConvLastDepthwise
     const Window *window = &conv->window;
     Run run = {.conv = conv, .buffers = *buffers};
     /* about 20 µs are worth a thread */
-    const int64_t cost = window->output[WIDTH] * conv->channels *
-                             (window->kernel[HEIGHT] * window->kernel[WIDTH] + 4) +
-                         1;
+    const int64_t cost =
+        window->output[WIDTH] * conv->channels *
+            (conv->slices.kernel * window->kernel[HEIGHT] * window->kernel[WIDTH] + 4) +
+        1;
     return cpu_for_each(device, launch->threads, (uint64_t)(conv->images * window->output[HEIGHT]),
         (uint64_t)(250000 / cost) + 1, run_rows, &run);
 }

@@ -25,7 +25,9 @@ bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, con
     const int64_t *dilations = attributes_ints(attributes, "dilations", &count);
     for (uint32_t i = 0; i < count; i++)
         if (dilations[i] != 1) return false;
-    if (weights->rank != 4 || weights->dims[2] != 3 || weights->dims[3] != 3) return false;
+    const uint32_t rank = weights->rank;
+    if ((rank != 4 && rank != 5) || weights->dims[rank - 2] != 3 || weights->dims[rank - 1] != 3)
+        return false;
     if (attributes_int(attributes, "group") != 1) return false;
     if (weights->dims[1] < CPU_VECTOR_LANES) return false; /* see the transforms */
     const int64_t least = cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_MIN);
@@ -37,8 +39,13 @@ bool cpu_winograd_takes(const CpuRules *rules, const Attributes *attributes, con
     return weights->dims[1] < cpu_rule(rules, CPU_RULE_WINOGRAD_CHANNELS_END);
 }
 
+/* Kernel slices × channels. */
+static int64_t depth_of(const Shape *weights) {
+    return shape_product(weights, 1, weights->rank - 2);
+}
+
 int64_t cpu_winograd_packed_count(const Shape *weights) {
-    return POSITIONS * cpu_matmul_packed_count(weights->dims[1], weights->dims[0]);
+    return POSITIONS * cpu_matmul_packed_count(depth_of(weights), weights->dims[0]);
 }
 
 /* Transforms the kernels of LANES filters at one channel: filter f's nine weights begin at
@@ -108,24 +115,26 @@ static void pack_channel(const Pack *pack, const float *weights, int64_t filter_
 }
 
 /* In order: panels of filters; in each panel the positions; for each position a panel of a matrix
- * [C, filters]. */
+ * [kernel slices × C, filters]. */
 void cpu_winograd_pack(CpuLevel level, const float *weights, const Shape *shape, float *packed) {
     const CpuMatmulCode code = cpu_matmul_code_for(level);
-    const int64_t filters = shape->dims[0], channels = shape->dims[1];
+    const int64_t filters = shape->dims[0], depth = depth_of(shape);
+    const int64_t channels = shape->dims[1], slices = depth / channels;
     const Pack pack = choose_pack(level);
     KernelStopMeter meter = {0};
     for (int64_t first = 0; first < filters; first += CPU_MATMUL_PANEL) {
         const int64_t left = filters - first;
         const int64_t count = left < CPU_MATMUL_PANEL ? left : CPU_MATMUL_PANEL;
         const int64_t width = cpu_matmul_panel_width(left);
-        const CpuPanelSteps steps = cpu_matmul_panel_steps(&code, channels, width);
-        float *panel = packed + first * channels * POSITIONS;
+        const CpuPanelSteps steps = cpu_matmul_panel_steps(&code, depth, width);
+        float *panel = packed + first * depth * POSITIONS;
         if (count < width) /* the columns behind the last filter are zero */
-            memset(panel, 0, (size_t)(width * channels * POSITIONS) * sizeof(float));
-        for (int64_t c = 0; c < channels; c++) {
+            memset(panel, 0, (size_t)(width * depth * POSITIONS) * sizeof(float));
+        for (int64_t i = 0; i < depth; i++) {
             if (kernel_stop_ends_after(&meter, 32 * (uint64_t)count)) return;
-            pack_channel(&pack, weights + (first * channels + c) * 9, channels * 9, count, steps,
-                channels * width, panel + c * steps.row);
+            const int64_t at = i % channels * slices + i / channels;
+            pack_channel(&pack, weights + (first * depth + at) * 9, depth * 9, count, steps,
+                depth * width, panel + i * steps.row);
         }
     }
 }
@@ -222,7 +231,8 @@ void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
     conv->tile_rows = parts_of(conv->window.output[0], OUTPUT);
     conv->tile_columns = parts_of(conv->window.output[1], OUTPUT);
     conv->tiles = conv->images * conv->tile_rows * conv->tile_columns;
-    conv->group = GROUP_FLOATS / (POSITIONS * conv->channels) / BLOCK * BLOCK;
+    conv->depth = conv->slices.kernel * conv->channels;
+    conv->group = GROUP_FLOATS / (POSITIONS * conv->depth) / BLOCK * BLOCK;
     if (conv->group < BLOCK) conv->group = BLOCK;
     if (conv->group > conv->tiles) conv->group = conv->tiles;
     conv->filters_per_unit = CPU_MATMUL_PANEL;
@@ -233,7 +243,7 @@ void cpu_winograd_prepare(CpuWinograd *conv, CpuLevel level) {
 
 /* Floats of the transformed tiles and of a pixel of zeros; each part's sums follow. */
 static int64_t shared_count(const CpuWinograd *conv) {
-    const int64_t count = (POSITIONS * conv->group + 1) * conv->channels;
+    const int64_t count = POSITIONS * conv->group * conv->depth + conv->channels;
     return (count + 15) / 16 * 16;
 }
 
@@ -261,55 +271,96 @@ static Place place_of(const CpuWinograd *conv, int64_t tile) {
         tile / per_image, at / conv->tile_columns * OUTPUT, at % conv->tile_columns * OUTPUT};
 }
 
+/* The tile's pixels in a slice of the input. */
+static void enter_tile(const Run *run, const Place *place, int64_t slice, float *to) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t height = conv->window.input[0], width = conv->window.input[1];
+    const float *image = run->buffers.x + slice * height * width * conv->channels;
+    const float *pixels[POSITIONS];
+    for (int64_t p = 0; p < POSITIONS; p++) {
+        const int64_t row = place->row - conv->window.pad_begin[0] + p / TILE;
+        const int64_t column = place->column - conv->window.pad_begin[1] + p % TILE;
+        const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+        pixels[p] = inside ? image + (row * width + column) * conv->channels : run->zeros;
+    }
+    conv->enter(pixels, conv->channels, conv->group * conv->depth, to);
+}
+
+/* The transform of a slice beyond the volume. */
+static void clear_tile(const CpuWinograd *conv, float *to) {
+    for (int64_t p = 0; p < POSITIONS; p++)
+        memset(to + p * conv->group * conv->depth, 0, (size_t)conv->channels * sizeof(float));
+}
+
 static Error *enter_tiles(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
     const CpuWinograd *conv = run->conv;
-    const int64_t height = conv->window.input[0], width = conv->window.input[1];
     for (uint64_t i = begin; i < end; i++) {
         const Place place = place_of(conv, run->first + (int64_t)i);
-        const float *image = run->buffers.x + place.image * height * width * conv->channels;
-        const float *pixels[POSITIONS];
-        for (int64_t p = 0; p < POSITIONS; p++) {
-            const int64_t row = place.row - conv->window.pad_begin[0] + p / TILE;
-            const int64_t column = place.column - conv->window.pad_begin[1] + p % TILE;
-            const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-            pixels[p] = inside ? image + (row * width + column) * conv->channels : run->zeros;
+        const CpuSlicesInside slices = cpu_conv_slices_inside(&conv->slices, place.image);
+        float *to = run->buffers.scratch + (int64_t)i * conv->depth;
+        for (int64_t s = 0; s < conv->slices.kernel; s++, to += conv->channels) {
+            if (s > 0 && kernel_stop_ends()) return NULL; /* the caller looks again */
+            if (s >= slices.begin && s < slices.end)
+                enter_tile(run, &place, slices.first + s * slices.step, to);
+            else
+                clear_tile(conv, to);
         }
-        conv->enter(pixels, conv->channels, conv->group * conv->channels,
-            run->buffers.scratch + (int64_t)i * conv->channels);
     }
     return NULL;
+}
+
+/* The part of the depth in which tiles that follow each other have slices: [begin, end), with at
+ * least one slice. */
+static void find_depth(
+    const Run *run, int64_t tile, int64_t count, int64_t *out_begin, int64_t *out_end) {
+    const CpuWinograd *conv = run->conv;
+    const int64_t first = place_of(conv, run->first + tile).image;
+    const int64_t last = place_of(conv, run->first + tile + count - 1).image;
+    int64_t begin = conv->slices.kernel, end = 0;
+    for (int64_t image = first; image <= last; image++) {
+        const CpuSlicesInside slices = cpu_conv_slices_inside(&conv->slices, image);
+        if (slices.begin == slices.end) continue;
+        if (slices.begin < begin) begin = slices.begin;
+        if (slices.end > end) end = slices.end;
+    }
+    *out_begin = begin < end ? begin * conv->channels : 0;
+    *out_end = begin < end ? end * conv->channels : conv->channels;
 }
 
 static void multiply(
     const Run *run, int64_t tile, int64_t count, int64_t filter, int64_t filters, float *sums) {
     const CpuWinograd *conv = run->conv;
-    const int64_t channels = conv->channels, column = filter % CPU_MATMUL_PANEL;
+    const int64_t all = conv->depth, column = filter % CPU_MATMUL_PANEL;
     const int64_t first = filter - column, left = conv->filters - first;
     const int64_t width = cpu_matmul_panel_width(left), depth = conv->code.depth;
-    const CpuPanelSteps steps = cpu_matmul_panel_steps(&conv->code, channels, width);
+    const CpuPanelSteps steps = cpu_matmul_panel_steps(&conv->code, all, width);
     const float *w =
-        run->buffers.w + first * channels * POSITIONS + cpu_matmul_panel_offset(steps, column);
+        run->buffers.w + first * all * POSITIONS + cpu_matmul_panel_offset(steps, column);
+    int64_t begin, end;
+    find_depth(run, tile, count, &begin, &end);
     CpuMatmulTile product = {
         .rows = count,
         .columns = (filters + 15) / 16 * 16, /* whole vectors: panels are filled up */
-        .a_row = channels,
+        .a_row = all,
         .a_column = 1,
         .b_row = steps.row,
         .b_strip = steps.strip,
         .out_row = CPU_MATMUL_PANEL,
     };
     for (int64_t p = 0; p < POSITIONS; p++) {
-        const float *a = run->buffers.scratch + (p * conv->group + tile) * channels;
+        if (kernel_stop_ends()) return;
+        const float *a = run->buffers.scratch + (p * conv->group + tile) * all;
         product.out = sums + p * BLOCK * CPU_MATMUL_PANEL;
-        for (int64_t k = 0; k < channels; k += depth) {
-            product.depth = channels - k < depth ? channels - k : depth;
+        for (int64_t k = begin; k < end; k += depth) {
+            product.depth = end - k < depth ? end - k : depth;
             product.a = a + k;
-            const int64_t next = k + depth < channels ? (k + depth) * steps.row : channels * width;
-            product.b = w + p * channels * width + k * steps.row;
-            product.b_next = w + p * channels * width + next;
-            product.accumulate = k > 0;
+            const int64_t next =
+                k + depth < end ? (k + depth) * steps.row : all * width + begin * steps.row;
+            product.b = w + p * all * width + k * steps.row;
+            product.b_next = w + p * all * width + next;
+            product.accumulate = k > begin;
             conv->code.micro(&product);
         }
     }
@@ -375,17 +426,17 @@ Error *cpu_winograd_run(CpuDevice *device, const CpuWinograd *planned,
     Run run = {.conv = conv, .buffers = *buffers};
     joined.filters_per_unit = cpu_conv_last_filters_per_unit(device, launch->threads,
         parts_of(planned->group, BLOCK), planned->filters, planned->filters_per_unit);
-    run.zeros = buffers->scratch + POSITIONS * conv->group * conv->channels;
+    run.zeros = buffers->scratch + POSITIONS * conv->group * conv->depth;
     run.sums = buffers->scratch + shared_count(conv);
     memset(run.zeros, 0, (size_t)conv->channels * sizeof(float));
     /* a thread is worth its start for about 20 µs of work; for less here, since the next phase
      * needs the thread anyway */
-    const int64_t block_cost = (BLOCK + 8) * conv->filters_per_unit * POSITIONS * conv->channels;
+    const int64_t block_cost = (BLOCK + 8) * conv->filters_per_unit * POSITIONS * conv->depth;
     for (; run.first < conv->tiles; run.first += run.count) {
         const int64_t left = conv->tiles - run.first;
         run.count = left < conv->group ? left : conv->group;
         TRY(cpu_for_each(device, launch->threads, (uint64_t)run.count,
-            (uint64_t)parts_of(1024, conv->channels), enter_tiles, &run));
+            (uint64_t)parts_of(1024, conv->depth), enter_tiles, &run));
         TRY(cpu_for_each(device, launch->threads, (uint64_t)units_of(conv, run.count),
             (uint64_t)(2000000 / block_cost) + 1, run_blocks, &run));
     }

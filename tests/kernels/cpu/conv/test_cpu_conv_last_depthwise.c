@@ -16,6 +16,12 @@ static const ConvCase cases[] = {
     {1, 207, 1, 1, 2, {4, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
     {2, 101, 1, 1, 2, {5, 11}, {3, 3}, {1, 2}, {1, 1}, {1, 1}, {1, 1}},
     {0, 16, 1, 1, 2, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    /* volumes: padding, steps, slices alone, slices apart, beyond the volume */
+    {2, 40, 1, 1, 3, {4, 5, 7}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+    {1, 19, 1, 1, 3, {5, 6, 9}, {3, 3, 3}, {2, 1, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+    {1, 33, 1, 1, 3, {6, 4, 5}, {5, 1, 1}, {1, 1, 1}, {1, 1, 1}, {2, 0, 0}, {2, 0, 0}},
+    {1, 6, 1, 1, 3, {6, 4, 5}, {2, 2, 3}, {1, 1, 1}, {3, 2, 1}, {2, 0, 1}, {1, 1, 0}},
+    {1, 16, 1, 1, 3, {1, 3, 4}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {4, 0, 0}, {3, 0, 0}},
 };
 
 static void test_depthwise_agrees_with_the_definition(void **state) {
@@ -47,6 +53,7 @@ static void test_depthwise_gives_the_same_bits_at_every_level(void **state) {
         const Launch launch = {.threads = 1};
         CpuConvLastDepthwise conv = {
             .window = {2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {SIDE, SIDE}, {SIDE, SIDE}},
+            .slices = {.input = 1, .output = 1, .kernel = 1, .stride = 1, .dilation = 1},
             .images = 1,
             .channels = CHANNELS,
             .epilogue = {.alpha = 1, .bias_scale = 1},

@@ -13,6 +13,11 @@ static const ConvCase cases[] = {
     /* parts of panels, blocks of tiles that differ */
     {1, 1, 20, 33, 2, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
     {0, 1, 16, 16, 2, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    /* volumes: blocks of one slice and of several, padding alone, slices apart */
+    {1, 1, 16, 33, 3, {4, 7, 6}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+    {2, 1, 17, 20, 3, {1, 22, 23}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+    {1, 1, 40, 70, 3, {3, 9, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {1, 1, 16, 16, 3, {2, 24, 24}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {5, 1, 1}, {5, 1, 1}},
 };
 
 static void test_winograd_agrees_with_the_definition(void **state) {
@@ -44,7 +49,9 @@ static void test_winograd_is_for_steps_of_one_over_images_that_pay_for_it(void *
     assert_false(takes("{channels_last=1}", (Shape){4, {64, 64, 3, 5}}));
     assert_false(takes("{channels_last=1}", (Shape){4, {64, 3, 3, 3}}));
     assert_false(takes("{channels_last=1}", (Shape){4, {3, 64, 3, 3}}));
-    assert_false(takes("{channels_last=1}", (Shape){5, {64, 64, 3, 3, 3}}));
+    assert_true(takes("{channels_last=1}", (Shape){5, {64, 64, 2, 3, 3}}));
+    assert_false(takes("{channels_last=1}", (Shape){5, {64, 64, 3, 3, 1}}));
+    assert_false(takes("{channels_last=1, dilations=[2, 1, 1]}", (Shape){5, {64, 64, 2, 3, 3}}));
     assert_false(takes("{channels_last=1}", many));
     assert_true(takes("{channels_last=1, pixels=196}", many));
     assert_false(takes("{channels_last=1, pixels=49}", some));
