@@ -323,12 +323,20 @@ static Error *read_code(ExecutableReader *self) {
     return byte_reader_check_end(&reader);
 }
 
+static Error *read_source(ExecutableReader *self) {
+    ByteReader reader;
+    if (!container_has_section(self->container, SECTION_SOURCE)) return NULL;
+    TRY(container_get_section(self->container, SECTION_SOURCE, &reader));
+    return executable_builder_set_source(self->builder, reader.data, reader.size);
+}
+
 static Error *read_all(ExecutableReader *self, Executable **out) {
     TRY(executable_builder_create(&self->builder));
     TRY_WRAP(read_globals(self), "globals");
     TRY_WRAP(read_constants(self), "constants");
     TRY_WRAP(read_primitives(self), "primitives");
     TRY_WRAP(read_code(self), "code");
+    TRY(read_source(self));
     return executable_builder_finish(self->builder, out);
 }
 

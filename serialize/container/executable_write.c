@@ -110,6 +110,9 @@ Error *executable_write(
     TRY(container_writer_add_written(container, SECTION_CONSTANTS, &constants));
     TRY(container_writer_add_written(container, SECTION_PRIMITIVES, &primitives));
     TRY(container_writer_add_written(container, SECTION_CODE, &code));
+    if (executable->source)
+        TRY(container_writer_add_section(
+            container, SECTION_SOURCE, executable->source, executable->source_size));
     return container_writer_finish(container, out_manifest, &executable->identity);
 }
 

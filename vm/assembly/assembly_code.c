@@ -144,16 +144,25 @@ static Error *read_operand(Code *code) {
     return tokens_fail(&code->tokens, "an operand is missing");
 }
 
-/* "InvokePacked", "InvokePacked.host" */
+/* Cuts a suffix off a mnemonic. */
+static bool has_suffix(const Token *token, const char *suffix, size_t *inout_size) {
+    const size_t length = strlen(suffix);
+    if (*inout_size <= length || memcmp(token->start + *inout_size - length, suffix, length) != 0)
+        return false;
+    *inout_size -= length;
+    return true;
+}
+
+/* "InvokePacked", "InvokePacked.host", "If.scalar" */
 static Error *read_mnemonic(Code *code, uint32_t *out_flags) {
     const Token *token = &code->tokens.token;
     if (token->kind != TOKEN_WORD) return tokens_fail(&code->tokens, "an instruction is missing");
     size_t size = token->size;
     *out_flags = 0;
-    if (size > 5 && memcmp(token->start + size - 5, ".host", 5) == 0) {
-        size -= 5;
+    if (has_suffix(token, ".host", &size))
         *out_flags = INSTRUCTION_HOST;
-    }
+    else if (has_suffix(token, ".scalar", &size))
+        *out_flags = INSTRUCTION_SCALAR;
     for (uint32_t i = 0; i < OPCODE_TABLE_SIZE; i++) {
         const char *mnemonic = opcode_infos[i].mnemonic;
         if (!mnemonic || strlen(mnemonic) != size || memcmp(mnemonic, token->start, size) != 0)

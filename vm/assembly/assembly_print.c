@@ -256,6 +256,7 @@ static void print_instruction(const Executable *executable, const Function *func
     Instruction instruction = instruction_read(function_instruction(executable, function, pc));
     text_append(out, opcode_infos[instruction.opcode].mnemonic);
     if (instruction.flags & INSTRUCTION_HOST) text_append(out, ".host");
+    if (instruction.flags & INSTRUCTION_SCALAR) text_append(out, ".scalar");
     uint32_t input_end = instruction.operand_count - instruction.output_count;
     const char *separator = " ";
     for (uint32_t i = 0; i < input_end; i++) {

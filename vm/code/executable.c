@@ -50,6 +50,7 @@ void executable_release(Executable *executable) {
     memory_free(executable->constants);
     memory_free(executable->primitives);
     memory_free((void *)(uintptr_t)executable->code);
+    memory_free(executable->source);
     memory_free(executable);
 }
 

@@ -96,6 +96,10 @@ typedef struct Executable {
     Primitive *primitives;
     const uint64_t *code;
     uint32_t function_count, constant_count, primitive_count, code_word_count;
+    /* What a translator keeps of the file that the executable was made from, so that the file can
+     * be written again; NULL: nothing. */
+    uint8_t *source;
+    size_t source_size;
     Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
     bool outline;    /* large constants have no data; their bytes must not be read */
     /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can

@@ -288,6 +288,16 @@ Error *executable_builder_set_code(ExecutableBuilder *builder, uint32_t function
     return NULL;
 }
 
+Error *executable_builder_set_source(ExecutableBuilder *builder, const void *source, size_t size) {
+    void *memory;
+    TRY(memory_alloc(size ? size : 1, 1, &memory));
+    if (size) memcpy(memory, source, size);
+    memory_free(builder->executable->source);
+    builder->executable->source = memory;
+    builder->executable->source_size = size;
+    return NULL;
+}
+
 Error *executable_builder_finish(ExecutableBuilder *builder, Executable **out) {
     for (uint32_t i = 0; i < builder->executable->function_count; i++) {
         const Function *function = &builder->executable->functions[i];

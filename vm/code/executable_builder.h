@@ -45,6 +45,10 @@ MUST_CHECK Error *executable_builder_patch_operand(
 MUST_CHECK Error *executable_builder_set_code(ExecutableBuilder *builder, uint32_t function,
     uint32_t register_count, const uint64_t *words, uint32_t word_count);
 
+/* Copies bytes that are kept with the executable: Executable.source. */
+MUST_CHECK Error *executable_builder_set_source(
+    ExecutableBuilder *builder, const void *source, size_t size);
+
 /* Verifies and freezes the executable. Errors: CORRUPT "function f, instruction 3 (If): jump to 99
  * of 7". The builder is unchanged on failure and empty on success. */
 MUST_CHECK Error *executable_builder_finish(ExecutableBuilder *builder, Executable **out);

@@ -102,6 +102,7 @@ static Error *check_head(const Check *check) {
     if (info->flags & OPCODE_FLAG_MAYBE) allowed |= INSTRUCTION_NO_DST;
     if (info->flags & OPCODE_FLAG_KERNEL) allowed |= INSTRUCTION_HOST;
     if (instruction->opcode == OPCODE_INVOKE_PACKED) allowed |= INSTRUCTION_ALLOC;
+    if (instruction->opcode == OPCODE_IF) allowed |= INSTRUCTION_SCALAR;
     if (instruction->flags & ~allowed) FAIL(CORRUPT, "flags %#x", instruction->flags);
     uint32_t destination = head_destination(instruction->head);
     if (!instruction_has_destination(instruction)) {

@@ -187,6 +187,7 @@ static Error *read_closure(Graph *graph, const Instruction *instruction) {
 /* Operands whose letter asks for a tensor in slot 0. */
 static Error *read_host_operands(Graph *graph, const Instruction *instruction) {
     if (!strpbrk(opcode_infos[instruction->opcode].operands, "VT")) return NULL;
+    if (instruction->flags & INSTRUCTION_SCALAR) return NULL; /* no tensor is read */
     for (uint32_t i = 0; i < instruction->operand_count; i++) {
         const char letter = opcode_operand_letter(instruction->head, i, instruction->output_count);
         if (letter == 'V' || letter == 'T') TRY(must_be_in(graph, instruction, i, 0));

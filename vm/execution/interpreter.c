@@ -88,6 +88,9 @@ static inline Error *test_equal(
         *out_equal = left->integer == right->integer;
         return NULL;
     }
+    if (instruction->flags & INSTRUCTION_SCALAR && left->tag != VALUE_INT &&
+        left->tag != VALUE_BOOL)
+        FAIL(INVALID, "a condition that is a %s, not an int or a bool", value_kind_name(left));
     TRY(instruction_test_value(left, &a));
     TRY(instruction_test_value(right, &b));
     *out_equal = a == b;

@@ -30,6 +30,7 @@ typedef enum InstructionFlags {
     INSTRUCTION_ALLOC = 1,  /* InvokePacked: outs are destination registers */
     INSTRUCTION_HOST = 2,   /* InvokePacked, ListConcat: runs in slot 0 */
     INSTRUCTION_NO_DST = 4, /* Call, Invoke, InvokeClosure: the result is dropped */
+    INSTRUCTION_SCALAR = 8, /* If: the values are ints or bools; a tensor fails (Relax) */
 } InstructionFlags;
 
 typedef enum OperandKind { /* Relax's codes, and ABSENT for optional inputs */

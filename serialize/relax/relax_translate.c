@@ -1,0 +1,146 @@
+#include "serialize/relax/relax_translate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/allocator.h"
+#include "serialize/relax/relax_translate_internal.h"
+
+#define NATIVE_PREFIX "__vmtir__"
+
+/* The builtins that are instructions here. */
+static const struct {
+    const char *name;
+    RelaxCallee callee;
+} instruction_builtins[] = {
+    {"vm.builtin.invoke_closure", RELAX_CALLEE_INVOKE_CLOSURE},
+    {"vm.builtin.make_closure", RELAX_CALLEE_MAKE_CLOSURE},
+    {"vm.builtin.tuple_reset_item", RELAX_CALLEE_RESET_ITEM},
+};
+
+static RelaxCallee find_callee(const RelaxGlobal *function) {
+    if (function->kind == RELAX_BYTECODE) return RELAX_CALLEE_BYTECODE;
+    for (size_t i = 0; i < sizeof instruction_builtins / sizeof *instruction_builtins; i++) {
+        const char *name = instruction_builtins[i].name;
+        if (function->kind == RELAX_PACKED && function->name.size == strlen(name) &&
+            memcmp(function->name.data, name, function->name.size) == 0)
+            return instruction_builtins[i].callee;
+    }
+    return RELAX_CALLEE_PACKED;
+}
+
+/* A name as a string; native functions are found under a prefix of their own. */
+static Error *add_function(RelaxTranslation *self, uint64_t index) {
+    char name[FUNCTION_NAME_MAX + sizeof NATIVE_PREFIX];
+    const RelaxGlobal *function = &self->file->functions[index];
+    const bool bytecode = function->kind == RELAX_BYTECODE;
+    uint32_t number;
+    (void)snprintf(name, sizeof name, "%s%.*s", function->kind == RELAX_NATIVE ? NATIVE_PREFIX : "",
+        (int)function->name.size, function->name.data);
+    if (bytecode && function->argument_count >= INSTRUCTION_OPERANDS_MAX)
+        FAIL(UNSUPPORTED, "function %s: %" PRIi64 " parameters; there may be %d", name,
+            function->argument_count, INSTRUCTION_OPERANDS_MAX - 1);
+    self->callees[index] = find_callee(function);
+    return executable_builder_add_function(self->builder, name,
+        bytecode ? FUNCTION_BYTECODE : FUNCTION_PACKED,
+        bytecode ? FUNCTION_NULLS | FUNCTION_EXPORTED : 0,
+        bytecode ? (uint32_t)function->argument_count : 0, &number);
+}
+
+static void release_ports(Port *ports, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) memory_free(ports[i].name);
+    memory_free(ports);
+}
+
+static Error *name_port(const RelaxGlobal *function, uint32_t i, bool numbered, Port *port) {
+    TextBuilder OWN_TEXT(name) = {0};
+    *port = (Port){.dtype = DTYPE_NONE, .slot = 1};
+    if (numbered || i >= function->parameter_name_count)
+        text_appendf(&name, "%u", i);
+    else
+        text_append_bytes(
+            &name, function->parameter_names[i].data, function->parameter_names[i].size);
+    return text_builder_take(&name, &port->name);
+}
+
+static Error *set_ports(RelaxTranslation *self, uint32_t index, bool numbered) {
+    const RelaxGlobal *function = &self->file->functions[index];
+    const uint32_t count = (uint32_t)function->argument_count;
+    void *memory;
+    TRY(memory_alloc(count, sizeof(Port), &memory));
+    Port *ports = memory;
+    Error *error = NULL;
+    for (uint32_t i = 0; !error && i < count; i++)
+        error = name_port(function, i, numbered, &ports[i]);
+    if (!error) error = executable_builder_set_parameters(self->builder, index, ports, count);
+    release_ports(ports, count);
+    return error;
+}
+
+/* Parameters that have no names, or names that are the same, are named by their numbers. */
+static Error *add_ports(RelaxTranslation *self, uint32_t index) {
+    const RelaxGlobal *function = &self->file->functions[index];
+    if (function->kind != RELAX_BYTECODE || function->argument_count == 0) return NULL;
+    Error *error = set_ports(self, index, function->parameter_name_count == 0);
+    if (error_code(error) != ERROR_INVALID && error_code(error) != ERROR_CORRUPT) return error;
+    error_free(error); /* the names cannot be ports' names */
+    return set_ports(self, index, true);
+}
+
+static Error *translate_all(RelaxTranslation *self, Executable **out) {
+    const RelaxFile *file = self->file;
+    ByteWriter OWN_BYTES(outline) = {0};
+    void *memory;
+    TRY(memory_alloc(file->function_count, sizeof *self->callees, &memory));
+    self->callees = memory;
+    TRY(executable_builder_create(&self->builder));
+    for (uint64_t i = 0; i < file->function_count; i++) {
+        TRY(add_function(self, i));
+        TRY(add_ports(self, (uint32_t)i));
+    }
+    TRY(relax_translate_constants(self));
+    for (uint64_t i = 0; i < file->function_count; i++)
+        if (file->functions[i].kind == RELAX_BYTECODE)
+            TRY_WRAP(relax_translate_function(self, (uint32_t)i), "function %.*s",
+                (int)file->functions[i].name.size, file->functions[i].name.data);
+    TRY(relax_file_write(file, true, &outline));
+    TRY(executable_builder_set_source(self->builder, outline.data, outline.size));
+    return executable_builder_finish(self->builder, out);
+}
+
+Error *relax_translate(const RelaxFile *file, Executable **out) {
+    RelaxTranslation self = {.file = file, .vm_constant = UINT32_MAX};
+    Error *error = translate_all(&self, out);
+    executable_builder_release(self.builder);
+    memory_free(self.callees);
+    memory_free(self.places);
+    return error;
+}
+
+Error *relax_translate_outline(const Executable *executable, RelaxFile **out) {
+    if (!executable->source) FAIL(CONFLICT, "the executable was not made from a Relax executable");
+    return relax_file_read(executable->source, executable->source_size, true, out);
+}
+
+/* Puts the data of the executable's constants back into the outline. */
+static Error *fill_tensors(const Executable *executable, RelaxFile *file) {
+    for (uint64_t i = 0; i < file->constant_count; i++) {
+        RelaxTensor *tensor = &file->constants[i].tensor;
+        if (file->constants[i].kind != RELAX_TENSOR) continue;
+        const Value *value =
+            i < executable->constant_count ? &executable->constants[i].value : NULL;
+        if (!value || !value_is(value, OBJECT_TENSOR) ||
+            tensor_bytes(value->tensor) != tensor->size)
+            FAIL(CORRUPT, "constant %" PRIu64 " is not the one of the Relax executable", i);
+        tensor->data = tensor_data(value->tensor);
+    }
+    return NULL;
+}
+
+Error *relax_translate_back(const Executable *executable, ByteWriter *writer) {
+    OWN(RelaxFile, file) = NULL;
+    if (executable->outline) FAIL(INVALID, "an outline's constants cannot be written");
+    TRY(relax_translate_outline(executable, &file));
+    TRY(fill_tensors(executable, file));
+    return relax_file_write(file, false, writer);
+}
