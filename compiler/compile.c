@@ -6,6 +6,7 @@
 #include "compiler/ir/ir_print.h"
 #include "compiler/lower/emit.h"
 #include "compiler/passes/pass.h"
+#include "compiler/relay/relay_import.h"
 #include "kernels/registry/device_registry.h"
 #include "vm/assembly/assembly.h"
 #include "vm/objects/value_equal.h"
@@ -184,14 +185,23 @@ static Error *compile_onnx(
     return tell(part ? &apart : &bound, options, out);
 }
 
+static Error *compile_relay(
+    const uint8_t *data, size_t size, const CompileOptions *options, Executable **out) {
+    OWN(IrModule, module) = NULL;
+    TRY(relay_import(data, size, &module));
+    return compile_module(module, options, out);
+}
+
 Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out) {
     TRY(check_options(options));
     if (strcmp(format, "lva") == 0 && precision_is_lower(options->precision))
         FAIL(UNSUPPORTED, "precision %s: assembly is compiled already", options->precision);
     if (strcmp(format, "lva") == 0) return assembly_parse((const char *)data, size, out);
-    if (strcmp(format, "relax") == 0 || strcmp(format, "relay") == 0 || strcmp(format, "nnvm") == 0)
-        FAIL(UNSUPPORTED, "format %s is not read by this version; onnx and lva are", format);
-    if (strcmp(format, "onnx") != 0) FAIL(USAGE, "unknown format %s; there is onnx, lva", format);
+    if (strcmp(format, "relay") == 0) return compile_relay(data, size, options, out);
+    if (strcmp(format, "relax") == 0 || strcmp(format, "nnvm") == 0)
+        FAIL(UNSUPPORTED, "format %s is not read by this version; onnx, relay and lva are", format);
+    if (strcmp(format, "onnx") != 0)
+        FAIL(USAGE, "unknown format %s; there is onnx, relay, lva", format);
     return compile_onnx(data, size, options, out);
 }

@@ -28,8 +28,8 @@ typedef struct CompileOptions {
     const OnnxFolder *folder;
 } CompileOptions;
 
-/* Compiles a source. format: onnx, lva. Errors: UNSUPPORTED formats, precisions and operators, each
- * named; CORRUPT, INVALID a wrong source; USAGE an unknown format or pass. */
+/* Compiles a source. format: onnx, relay, lva. Errors: UNSUPPORTED formats, precisions and
+ * operators, each named; CORRUPT, INVALID a wrong source; USAGE an unknown format or pass. */
 MUST_CHECK Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out);
 /* Runs the passes and emission only. Changes the module. */

@@ -13,7 +13,7 @@
 #include "vm/execution/execution.h"
 #include "vm/objects/list.h"
 
-enum { ARGUMENTS_MAX = 16, TEXT_SIZE = 4096 };
+enum { TEXT_SIZE = 4096 };
 
 Error *onnx_model_import(OnnxModel *owned_model, IrModule **out) {
     size_t size;
@@ -79,7 +79,7 @@ static void print_value(const Value *value, TextBuilder *out) {
     }
 }
 
-static void print_result(const Value *result, TextBuilder *out) {
+void onnx_result_print(const Value *result, TextBuilder *out) {
     bool tuple = value_is(result, OBJECT_ADT);
     uint32_t count = tuple ? result->adt->count : 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -106,7 +106,7 @@ static Value read_argument(char *text) {
 }
 
 /* "a; b" */
-static uint32_t read_arguments(const char *text, size_t size, Value *out_values) {
+uint32_t onnx_arguments_read(const char *text, size_t size, Value *out_values) {
     char copy[TEXT_SIZE], *rest = copy;
     assert_true(size < sizeof copy);
     memcpy(copy, text, size);
@@ -114,7 +114,7 @@ static uint32_t read_arguments(const char *text, size_t size, Value *out_values)
     uint32_t count = 0;
     for (char *one; (one = strtok_r(rest, ";", &rest));) {
         if (!one[strspn(one, " ")]) continue;
-        assert_true(count < ARGUMENTS_MAX);
+        assert_true(count < ONNX_ARGUMENTS_MAX);
         out_values[count++] = read_argument(one);
     }
     return count;
@@ -129,7 +129,7 @@ static Error *run(Residency *residency, const Value *values, uint32_t count, Tex
     TRY(execution_create(residency, &options, function, values, count, &execution));
     TRY(execution_run(execution, (Budget){0}, &result));
     assert_int_equal(result.kind, RUN_FINISHED);
-    print_result(execution_get_result(execution), out);
+    onnx_result_print(execution_get_result(execution), out);
     return NULL;
 }
 
@@ -139,12 +139,12 @@ static Error *run_model(
     OWN(WorkerPool, pool) = NULL;
     OWN(Device, device) = NULL;
     OWN(Residency, residency) = NULL;
-    Value values[ARGUMENTS_MAX];
+    Value values[ONNX_ARGUMENTS_MAX];
     assert_ok(compile(owned_model, &executable));
     assert_ok(worker_pool_create("test", 1, &pool));
     assert_ok(device_open("cpu", &device));
     assert_ok(residency_create(executable, device, device, pool, &residency));
-    uint32_t count = read_arguments(inputs, inputs_size, values);
+    uint32_t count = onnx_arguments_read(inputs, inputs_size, values);
     Error *error = run(residency, values, count, out);
     for (uint32_t i = 0; i < count; i++) value_release(&values[i]);
     return error;

@@ -3,6 +3,7 @@
 #include "compiler/ir/ir.h"
 #include "kernels/tensor/tensor.h"
 #include "tests/compiler/onnx_fixtures.h"
+#include "vm/objects/value.h"
 
 /* Import alone; all of its Errors. */
 MUST_CHECK Error *onnx_model_import(OnnxModel *owned_model, IrModule **out);
@@ -19,3 +20,9 @@ void onnx_model_expect(OnnxModel *owned_model, const char *signature);
 void onnx_model_expect_failure(OnnxModel *owned_model, const char *inputs, const char *message);
 
 Tensor *onnx_tensor_from_text(const char *tensor);
+
+enum { ONNX_ARGUMENTS_MAX = 16 };
+/* Reads the values of a signature's left side; returns their number. */
+uint32_t onnx_arguments_read(const char *text, size_t size, Value *out_values);
+/* Prints a result as a signature's right side has it. */
+void onnx_result_print(const Value *result, TextBuilder *out);

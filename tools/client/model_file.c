@@ -9,11 +9,12 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "compiler/compile.h"
+#include "compiler/relay/relay_import.h"
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/client/model_access.h"
 
-enum { PROBE_BYTES = 8 };
+enum { PROBE_BYTES = 8, HEAD_BYTES = 4096 };
 
 Error *model_file_format(const char *path, const char *wanted, const char **out_format) {
     static const char *const known[] = {"onnx", "lva", "lvx", "relax", "relay", "nnvm"};
@@ -23,14 +24,17 @@ Error *model_file_format(const char *path, const char *wanted, const char **out_
             return NULL;
         }
     if (wanted) FAIL(USAGE, "--format %s: onnx, lva, lvx, relax, relay or nnvm", wanted);
-    uint8_t head[PROBE_BYTES] = {0};
+    uint8_t head[HEAD_BYTES] = {0};
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = descriptor < 0 ? 0 : read(descriptor, head, sizeof head);
     if (descriptor >= 0) (void)close(descriptor);
-    if (got == PROBE_BYTES && container_probe(head, sizeof head) != CONTAINER_ANY)
+    const size_t size = got > 0 ? (size_t)got : 0;
+    if (size >= PROBE_BYTES && container_probe(head, PROBE_BYTES) != CONTAINER_ANY)
         *out_format = "lvx";
+    else if (text_ends_with(path, ".lva"))
+        *out_format = "lva";
     else
-        *out_format = text_ends_with(path, ".lva") ? "lva" : "onnx";
+        *out_format = text_ends_with(path, ".relay") || relay_probe(head, size) ? "relay" : "onnx";
     return NULL;
 }
 
