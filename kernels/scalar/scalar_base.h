@@ -2,11 +2,12 @@
 /* The base of all scalar functors: bit casts, powers of two, the canonical NaN. Used by the cpu's
  * kernels and the CUDA kernels. Pure: no state.
  *
- * Functors are straight-line code over exactly rounded operations (+ - * / sqrt, conversions,
- * integers), so that one source gives the same bits in scalar and vector code, with any compiler
- * that does not contract or reassociate, on CPUs and GPUs alike. NaN rule: an operation that
- * computes a NaN makes the canonical one (sign clear, only the quiet bit); an operation that only
- * selects, moves or changes a sign passes the operand's NaN on. */
+ * Functors are straight-line code over exactly rounded operations (+ - * / sqrt, fused
+ * multiply-adds where the source names them, conversions, integers), so that one source gives the
+ * same bits in scalar and vector code, with any compiler that does not contract or reassociate, on
+ * CPUs and GPUs alike. NaN rule: an operation that computes a NaN makes the canonical one (sign
+ * clear, only the quiet bit); an operation that only selects, moves or changes a sign passes the
+ * operand's NaN on. */
 #include <stdint.h>
 #include <string.h>
 
@@ -44,6 +45,16 @@ SCALAR float scalar_nan_f32(void) { return scalar_make_f32(0x7FC00000u); }
 SCALAR double scalar_nan_f64(void) { return scalar_make_f64(0x7FF8000000000000u); }
 SCALAR float scalar_infinity_f32(void) { return scalar_make_f32(0x7F800000u); }
 SCALAR double scalar_infinity_f64(void) { return scalar_make_f64(0x7FF0000000000000u); }
+
+/* a * b + c, rounded once. A processor without the instruction calls the C library, so only long
+ * functions that models spend time in have it. */
+SCALAR float scalar_fma_f32(float a, float b, float c) {
+#ifdef __CUDACC__
+    return fmaf(a, b, c);
+#else
+    return __builtin_fmaf(a, b, c);
+#endif
+}
 
 /* Turns any NaN into the canonical one. */
 SCALAR float scalar_canonical_f32(float x) { return x != x ? scalar_nan_f32() : x; }

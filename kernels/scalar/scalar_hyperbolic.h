@@ -72,16 +72,16 @@ SCALAR float scalar_cosh_f32(float x) {
 SCALAR float scalar_exp_minus_f32(float a) {
     const float rounder = SCALAR_ROUNDER_F32 + 127.0f;
     uint32_t kept = a > SCALAR_SIGMOID_END_F32 ? 0 : UINT32_MAX;
-    float shifted = a * -1.44269504f + rounder;
+    float shifted = scalar_fma_f32(a, -1.44269504f, rounder);
     float k = shifted - rounder;
-    float s = (a + k * SCALAR_LN2_HIGH_F32) + k * SCALAR_LN2_LOW_F32;
+    float s = scalar_fma_f32(k, SCALAR_LN2_LOW_F32, scalar_fma_f32(k, SCALAR_LN2_HIGH_F32, a));
     float q = 1.38592592e-3f;
-    q = q * s - 8.37480556e-3f;
-    q = q * s + 4.16677259e-2f;
-    q = q * s - 1.66664198e-1f;
-    q = q * s + 0.49999994f;
-    q = q * s - 1.0f;
-    float e = (q * s + 1.0f) * scalar_make_f32(scalar_bits_f32(shifted) << 23);
+    q = scalar_fma_f32(q, s, -8.37480556e-3f);
+    q = scalar_fma_f32(q, s, 4.16677259e-2f);
+    q = scalar_fma_f32(q, s, -1.66664198e-1f);
+    q = scalar_fma_f32(q, s, 0.49999994f);
+    q = scalar_fma_f32(q, s, -1.0f);
+    float e = scalar_fma_f32(q, s, 1.0f) * scalar_make_f32(scalar_bits_f32(shifted) << 23);
     return scalar_keep_f32(e, kept);
 }
 
@@ -108,15 +108,15 @@ SCALAR float scalar_swish_loose_f32(float x, float alpha) {
     float t = x * -alpha;
     t = t < SCALAR_SWISH_LEAST_F32 ? SCALAR_SWISH_LEAST_F32 : t;
     t = t > SCALAR_SWISH_MOST_F32 ? SCALAR_SWISH_MOST_F32 : t;
-    float shifted = t * 1.44269504f + rounder;
+    float shifted = scalar_fma_f32(t, 1.44269504f, rounder);
     float k = shifted - rounder;
-    float s = (t - k * SCALAR_LN2_HIGH_F32) - k * SCALAR_LN2_LOW_F32;
+    float s = scalar_fma_f32(k, -SCALAR_LN2_LOW_F32, scalar_fma_f32(k, -SCALAR_LN2_HIGH_F32, t));
     float z = s * s;
-    float q = z * 1.38592592e-3f + (s * 8.37480556e-3f + 4.16677259e-2f);
-    q = q * z + (s * 1.66664198e-1f + 0.49999994f);
-    q = q * z + (s + 1.0f);
-    float e = q * scalar_make_f32(scalar_bits_f32(shifted) << 23);
-    return x / (e + 1.0f);
+    float q = scalar_fma_f32(s, 8.37480556e-3f, 4.16677259e-2f);
+    q = scalar_fma_f32(z, 1.38592592e-3f, q);
+    q = scalar_fma_f32(q, z, scalar_fma_f32(s, 1.66664198e-1f, 0.49999994f));
+    q = scalar_fma_f32(q, z, s + 1.0f);
+    return x / scalar_fma_f32(q, scalar_make_f32(scalar_bits_f32(shifted) << 23), 1.0f);
 }
 
 SCALAR double scalar_swish_loose_f64(double x, double alpha) {
@@ -130,26 +130,35 @@ SCALAR double scalar_sigmoid_f64(double x) {
     return scalar_canonical_f64(scalar_sigmoid_loose_f64(x));
 }
 
+/* (a + b t) + (c + d t) t2 */
+SCALAR float scalar_cubic_f32(float t, float t2, float a, float b, float c, float d) {
+    return scalar_fma_f32(scalar_fma_f32(d, t, c), t2, scalar_fma_f32(b, t, a));
+}
+
 SCALAR float scalar_erf_f32(float x) {
     float a = scalar_abs_f32(x);
     float z = x * x;
     float p = 8.3347186e-5f;
-    p = p * z - 8.134709e-4f;
-    p = p * z + 5.200369e-3f;
-    p = p * z - 2.6859151e-2f;
-    p = p * z + 1.1283691e-1f;
-    p = p * z - 3.7612635e-1f;
-    p = p * z + 1.2837917e-1f;
-    float small = x + x * p;
+    p = scalar_fma_f32(p, z, -8.134709e-4f);
+    p = scalar_fma_f32(p, z, 5.200369e-3f);
+    p = scalar_fma_f32(p, z, -2.6859151e-2f);
+    p = scalar_fma_f32(p, z, 1.1283691e-1f);
+    p = scalar_fma_f32(p, z, -3.7612635e-1f);
+    p = scalar_fma_f32(p, z, 1.2837917e-1f);
+    float small = scalar_fma_f32(x, p, x);
     /* erfc as a polynomial of c - 2.46, in pairs of pairs, so that no term waits for many others.
      * erf is 1 in float32 from 3.93 on. */
     float c = a > 4.0f ? 4.0f : a;
     float t = c - 2.46f, t2 = t * t, t4 = t2 * t2;
-    float q0 = 5.03353309e-4f + -2.65630707e-3f * t + (6.53452938e-3f + -9.83124319e-3f * t) * t2;
-    float q1 = 9.91409551e-3f + -6.80558523e-3f * t + (2.93744705e-3f + -4.46037186e-4f * t) * t2;
-    float q2 = -3.56302742e-4f + 2.84572481e-4f * t + (-7.55286383e-5f + -1.55753278e-5f * t) * t2;
-    float q3 = 1.72240943e-5f + -2.92089271e-6f * t + (-1.07931658e-6f + 3.5029953e-7f * t) * t2;
-    float q = q0 + q1 * t4 + (q2 + q3 * t4) * (t4 * t4);
+    float q0 =
+        scalar_cubic_f32(t, t2, 5.03353309e-4f, -2.65630707e-3f, 6.53452938e-3f, -9.83124319e-3f);
+    float q1 =
+        scalar_cubic_f32(t, t2, 9.91409551e-3f, -6.80558523e-3f, 2.93744705e-3f, -4.46037186e-4f);
+    float q2 =
+        scalar_cubic_f32(t, t2, -3.56302742e-4f, 2.84572481e-4f, -7.55286383e-5f, -1.55753278e-5f);
+    float q3 =
+        scalar_cubic_f32(t, t2, 1.72240943e-5f, -2.92089271e-6f, -1.07931658e-6f, 3.5029953e-7f);
+    float q = scalar_fma_f32(scalar_fma_f32(q3, t4, q2), t4 * t4, scalar_fma_f32(q1, t4, q0));
     float big = scalar_copy_sign_f32(1.0f - q, x);
     return scalar_canonical_f32(a < 0.92f ? small : big);
 }

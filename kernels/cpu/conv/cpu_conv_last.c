@@ -421,7 +421,7 @@ static void find_filters(const Run *run, int64_t chunk, Block *block) {
 }
 
 /* A unit is a panel over blocks of pixels, so that its weights stay in the second level cache, or a
- * block of pixels over panels. */
+ * block of pixels over panels: groups read the lines that lie beside those of the group before. */
 static void run_unit(const Run *run, int64_t unit, float *scratch) {
     const CpuConvLast *conv = run->conv;
     const Window *window = &conv->window;
@@ -475,11 +475,12 @@ Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
     Run run = {.conv = conv, .buffers = *buffers};
     joined.filters_per_unit = cpu_conv_last_filters_per_unit(
         device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
-    run.pixels_first = cpu_matmul_shares_rows(launch->threads,
-        conv->images * window->output[HEIGHT] * window->output[WIDTH],
-        conv->slices.kernel * window->kernel[HEIGHT] * window->kernel[WIDTH] * conv->groups *
-            conv->filters,
-        conv->channels);
+    run.pixels_first =
+        conv->groups > 1 || cpu_matmul_shares_rows(launch->threads,
+                                conv->images * window->output[HEIGHT] * window->output[WIDTH],
+                                conv->slices.kernel * window->kernel[HEIGHT] *
+                                    window->kernel[WIDTH] * conv->groups * conv->filters,
+                                conv->channels);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *
                              conv->channels * conv->slices.kernel * window->kernel[HEIGHT] *
