@@ -86,7 +86,8 @@ static int fill_attributes(posix_spawnattr_t *attributes) {
 
 static Error *spawn(const ProcessChild *child, pid_t *out_pid) {
     const char *program = find_program();
-    const char *const arguments[] = {"layover", "worker", child->options.spec, NULL};
+    const char *const arguments[] = {
+        "layover", child->options.verb, child->options.spec, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     if (posix_spawn_file_actions_init(&actions)) FAIL(OUT_OF_MEMORY, "no memory for a worker");
@@ -179,7 +180,7 @@ Error *process_child_start(const ProcessChildOptions *options, ProcessChild **ou
     (void)pthread_mutex_init(&child->mutex, NULL);
     TRY(open_sockets(child));
     TRY(start_thread(child));
-    child->options.spec = NULL; /* the caller's */
+    child->options.verb = child->options.spec = NULL; /* the caller's */
     *out = TAKE(child);
     return NULL;
 }

@@ -1,5 +1,6 @@
 #pragma once
-/* A worker process as its parent sees it: started, watched, ended. Called by process_device.c.
+/* A worker process as its parent sees it: started, watched, ended. Called by process_device.c and
+ * native_worker.c.
  *
  * A thread of its own starts the worker and waits for its end. The kernel ends a worker together
  * with the thread that started it, so that a worker never outlives this process, while callers'
@@ -14,7 +15,8 @@
 typedef struct ProcessChild ProcessChild;
 
 typedef struct ProcessChildOptions {
-    const char *spec; /* of the worker's device */
+    const char *verb; /* the command of the program that serves: "worker", "native-worker" */
+    const char *spec; /* its argument; a worker's device */
     int memory;       /* the caller's descriptor that the worker gets as PROCESS_MEMORY */
     /* Called once, when the worker has ended, on the thread that waits for it. */
     void (*gone)(void *context);

@@ -94,7 +94,11 @@ static Error *start_worker(ProcessDevice *device, const char *spec) {
     int descriptor = memfd_create("layover-worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     Error *error = share_memory(device, descriptor);
     const ProcessChildOptions options = {
-        .spec = spec, .memory = descriptor, .gone = worker_gone, .context = device};
+        .verb = "worker",
+        .spec = spec,
+        .memory = descriptor,
+        .gone = worker_gone,
+        .context = device};
     if (!error) error = process_child_start(&options, &device->child);
     if (descriptor >= 0) (void)close(descriptor);
     return error;

@@ -48,7 +48,7 @@ static void deinit(Bench *bench) {
 
 static Error *start(Bench *bench, ProcessChild **out) {
     const ProcessChildOptions options = {
-        .spec = "sim:7", .memory = bench->memory, .gone = note_gone, .context = bench};
+        .verb = "worker", .spec = "sim:7", .memory = bench->memory, .gone = note_gone, .context = bench};
     return process_child_start(&options, out);
 }
 

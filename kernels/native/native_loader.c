@@ -1,0 +1,191 @@
+#include "kernels/native/native_loader.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/allocator.h"
+#include "base/text.h"
+
+enum { PATH_MAX_BYTES = 4096, WORKSPACE_ALIGNMENT = 64, MESSAGE_MAX = 4000 };
+
+struct NativeLoaded {
+    void *handle;
+};
+
+/* ---- the runtime's functions ---- */
+
+static void *alloc_workspace(
+    int device_type, int device, uint64_t size, int dtype_code, int dtype_bits) {
+    (void)device_type, (void)device, (void)dtype_code, (void)dtype_bits;
+    uint64_t rounded = (size + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+    if (rounded < size) return NULL;
+    return aligned_alloc(WORKSPACE_ALIGNMENT, rounded ? rounded : WORKSPACE_ALIGNMENT);
+}
+
+static int free_workspace(int device_type, int device, void *memory) {
+    (void)device_type, (void)device;
+    free(memory);
+    return 0;
+}
+
+static int launch_parallel(AbiTask *task, void *context, int task_count) {
+    AbiGroup group = {.task_count = 1};
+    (void)task_count;
+    return task(0, &group, context);
+}
+
+static int wait_for_group(int task, AbiGroup *group) {
+    (void)task, (void)group;
+    return 0;
+}
+
+typedef void AnyFunction(void);
+typedef struct RuntimeFunction {
+    const char *pointer; /* the variable in the library */
+    const char *name;
+    AnyFunction *own; /* NULL: a loaded library must bring it */
+} RuntimeFunction;
+
+static const RuntimeFunction runtime_functions[] = {
+    {"__TVMBackendAllocWorkspace", "TVMBackendAllocWorkspace", (AnyFunction *)alloc_workspace},
+    {"__TVMBackendFreeWorkspace", "TVMBackendFreeWorkspace", (AnyFunction *)free_workspace},
+    {"__TVMBackendParallelLaunch", "TVMBackendParallelLaunch", (AnyFunction *)launch_parallel},
+    {"__TVMBackendParallelBarrier", "TVMBackendParallelBarrier", (AnyFunction *)wait_for_group},
+    {"__TVMFFIFunctionCall", "TVMFFIFunctionCall", NULL},
+    {"__TVMFFIErrorSetRaisedFromCStr", "TVMFFIErrorSetRaisedFromCStr", NULL},
+    {"__TVMFFIErrorSetRaisedFromCStrParts", "TVMFFIErrorSetRaisedFromCStrParts", NULL},
+    {"__TVMFFIEnvModLookupFromImports", "TVMFFIEnvModLookupFromImports", NULL},
+    {"__TVMFFIHandleInitOnce", "TVMFFIHandleInitOnce", NULL},
+    {"__TVMFFIHandleDeinitOnce", "TVMFFIHandleDeinitOnce", NULL},
+};
+
+static Error *fill_pointers(void *handle) {
+    for (size_t i = 0; i < sizeof runtime_functions / sizeof runtime_functions[0]; i++) {
+        const RuntimeFunction *function = &runtime_functions[i];
+        AnyFunction **pointer = dlsym(handle, function->pointer);
+        if (!pointer) continue;
+        void *found = function->own ? NULL : dlsym(RTLD_DEFAULT, function->name);
+        if (function->own)
+            *pointer = function->own;
+        else if (found)
+            memcpy(pointer, &found, sizeof found);
+        else
+            FAIL(UNSUPPORTED, "it needs the function %s, which no loaded library has",
+                function->name);
+    }
+    return NULL;
+}
+
+/* ---- loading ---- */
+
+static const char *reason(void) {
+    const char *text = dlerror();
+    return text ? text : "the system does not say why";
+}
+
+static Error *preload_one(const char *path) {
+    if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL))
+        FAIL(UNSUPPORTED, "\"%s\" cannot be loaded: %s", path, reason());
+    return NULL;
+}
+
+static Error *preload_all(const char *paths) {
+    while (*paths) {
+        char path[PATH_MAX_BYTES];
+        size_t size = strcspn(paths, ":");
+        if (size >= sizeof path) FAIL(UNSUPPORTED, "a path of %zu bytes", size);
+        memcpy(path, paths, size);
+        path[size] = 0;
+        if (size) TRY(preload_one(path));
+        paths += size + (paths[size] == ':');
+    }
+    return NULL;
+}
+
+/* The dynamic loader takes a file only; this one has no name and needs no place on a disk. */
+static Error *write_file(int descriptor, const uint8_t *bytes, uint64_t size) {
+    if (descriptor < 0) FAIL(IO, "no memory for a library: %s", strerror(errno));
+    while (size) {
+        ssize_t written = write(descriptor, bytes, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) FAIL(IO, "no memory for a library: %s", strerror(errno));
+        bytes += written;
+        size -= (uint64_t)written;
+    }
+    return NULL;
+}
+
+static Error *open_descriptor(int descriptor, void **out) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (*out) return NULL;
+    /* the loader names the file, which says nothing here */
+    const char *text = reason();
+    if (text_starts_with(text, path)) text += strlen(path);
+    if (text_starts_with(text, ": ")) text += 2;
+    FAIL(UNSUPPORTED, "cannot be loaded: %s", text);
+}
+
+Error *native_loader_open(
+    const void *bytes, uint64_t size, const char *preload, NativeLoaded **out) {
+    void *memory, *handle = NULL;
+    TRY(preload_all(preload));
+    int descriptor = memfd_create("layover-library", MFD_CLOEXEC);
+    Error *error = write_file(descriptor, bytes, size);
+    if (!error) error = open_descriptor(descriptor, &handle);
+    if (descriptor >= 0) (void)close(descriptor);
+    if (error) return error;
+    TRY(fill_pointers(handle));
+    TRY(memory_alloc(1, sizeof(NativeLoaded), &memory));
+    *out = memory;
+    (*out)->handle = handle;
+    return NULL;
+}
+
+Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out) {
+    TextBuilder OWN_TEXT(symbol) = {0};
+    text_appendf(&symbol, "__tvm_ffi_%s", name);
+    TRY(text_builder_check(&symbol));
+    void *found = dlsym(loaded->handle, text_builder_get(&symbol));
+    if (!found) FAIL(NOT_FOUND, "the library has no function %s", name);
+    memcpy(out, &found, sizeof found);
+    return NULL;
+}
+
+/* ---- errors and objects ---- */
+
+void native_loader_release(AbiObject *object) {
+    void *found = dlsym(RTLD_DEFAULT, "TVMFFIObjectDecRef");
+    int (*release)(void *);
+    if (!object || !found) return;
+    memcpy(&release, &found, sizeof found);
+    (void)release(object);
+}
+
+static AbiObject *take_raised(void) {
+    void *found = dlsym(RTLD_DEFAULT, "TVMFFIErrorMoveFromRaised"), *object = NULL;
+    void (*take)(void **);
+    if (!found) return NULL;
+    memcpy(&take, &found, sizeof found);
+    take(&object);
+    return object;
+}
+
+Error *native_loader_raised(int code) {
+    AbiObject *object = take_raised();
+    if (!object) FAIL(FAILED, "returned the error number %d", code);
+    const AbiErrorObject *raised = (const AbiErrorObject *)object;
+    size_t size = raised->message.size < MESSAGE_MAX ? raised->message.size : MESSAGE_MAX;
+    size_t kind = raised->kind.size < MESSAGE_MAX ? raised->kind.size : MESSAGE_MAX;
+    Error *error = error_make(ERROR_FAILED, __FILE__, __LINE__, "%.*s: %.*s", (int)kind,
+        raised->kind.data, (int)size, raised->message.data);
+    native_loader_release(object);
+    return error;
+}

@@ -1,0 +1,22 @@
+#pragma once
+/* A library of compiled functions, loaded into this process: only a native worker does that. Called
+ * by native_server.c, on the worker's only thread. */
+#include "base/error.h"
+#include "kernels/native/native_abi.h"
+
+typedef struct NativeLoaded NativeLoaded;
+
+/* Loads the libraries of `preload` (paths separated by ':', "" for none) so that all see their
+ * symbols, then the library, and fills the pointers to the runtime's functions that TVM puts into
+ * every library that it makes. Functions that nothing else brings are this module's: memory for
+ * intermediate results, and parallel loops that run as one task, so that the bits never depend on a
+ * number of threads.
+ * Errors: UNSUPPORTED, with the system's reason. */
+MUST_CHECK Error *native_loader_open(
+    const void *bytes, uint64_t size, const char *preload, NativeLoaded **out);
+/* Finds the function that TVM exports as __tvm_ffi_NAME. Errors: NOT_FOUND. */
+MUST_CHECK Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out);
+/* Makes an error of what the function raised before it returned the number `code`. */
+MUST_CHECK Error *native_loader_raised(int code);
+/* Releases an object that a function gave. */
+void native_loader_release(AbiObject *object);

@@ -1,0 +1,54 @@
+#pragma once
+/* Arguments and results of native functions, and their bytes between a process and its native
+ * worker. Called by vm/native/, native_worker.c and native_server.c. Pure: no state. */
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "kernels/tensor/dtype.h"
+#include "kernels/tensor/shape.h"
+
+typedef enum NativeKind { /* sent */
+    NATIVE_NIL = 0,
+    NATIVE_INT = 1,
+    NATIVE_BOOL = 2,
+    NATIVE_FLOAT = 3,
+    NATIVE_DTYPE = 4,
+    NATIVE_STRING = 5,
+    NATIVE_SHAPE = 6,
+    NATIVE_TENSOR = 7,
+    NATIVE_KIND_COUNT
+} NativeKind;
+
+typedef struct NativeTensor {
+    DType dtype; /* of whole bytes */
+    Shape shape;
+    void *data;    /* bytes of this process; the worker's own on its side */
+    uint64_t place; /* where the bytes are in the shared data */
+    bool writable; /* the function may write the bytes */
+    uint64_t key;  /* not 0: a name of bytes that never change, which the worker keeps */
+} NativeTensor;
+
+typedef struct NativeValue {
+    NativeKind kind;
+    union {
+        int64_t integer; /* also 0 or 1 of a bool */
+        double real;
+        DType dtype;
+        struct {
+            const char *data; /* followed by a zero byte */
+            size_t size;
+        } string;
+        Shape shape;
+        NativeTensor tensor;
+    };
+} NativeValue;
+
+/* Bytes of a tensor of whole-byte elements; the shape is checked. */
+uint64_t native_tensor_bytes(const NativeTensor *tensor);
+
+/* The address of a tensor is not sent, only its place. */
+void native_value_write(ByteWriter *writer, const NativeValue *value);
+/* A string stays in the reader's memory. Errors: CORRUPT. */
+MUST_CHECK Error *native_value_read(ByteReader *reader, NativeValue *out);
+/* "int", "tensor", ... */
+const char *native_kind_name(NativeKind kind);
