@@ -48,8 +48,9 @@ static Error *place_all(NativeBlocks *blocks, uint64_t begin) {
     for (uint32_t i = 0; i < blocks->count; i++) {
         NativeBlock *block = &blocks->items[i];
         uint64_t inside = (uintptr_t)block->data % NATIVE_ALIGNMENT;
-        uint64_t place = (end + NATIVE_GUARD + NATIVE_ALIGNMENT - 1) / NATIVE_ALIGNMENT *
-                             NATIVE_ALIGNMENT + inside;
+        uint64_t place =
+            (end + NATIVE_GUARD + NATIVE_ALIGNMENT - 1) / NATIVE_ALIGNMENT * NATIVE_ALIGNMENT +
+            inside;
         if (block->size > NATIVE_DATA_MAX || place > NATIVE_DATA_MAX - block->size - NATIVE_GUARD)
             FAIL(EXHAUSTED, "the tensors of a native call take more than %llu bytes",
                 (unsigned long long)NATIVE_DATA_MAX);
@@ -116,8 +117,7 @@ Error *native_blocks_check(const NativeBlocks *blocks, const uint8_t *data) {
         const NativeBlock *block = &blocks->items[i];
         const uint8_t *from = data + block->place;
         if (!is_whole(from - NATIVE_GUARD) || !is_whole(from + block->size))
-            FAIL(FAILED, "wrote outside its tensor of %llu bytes",
-                (unsigned long long)block->size);
+            FAIL(FAILED, "wrote outside its tensor of %llu bytes", (unsigned long long)block->size);
     }
     return NULL;
 }

@@ -1,7 +1,7 @@
 #pragma once
 /* A library of native functions and the worker processes that run them. A call borrows an idle
- * worker or starts one, so calls of several executions run side by side, and a worker that is killed
- * with its execution takes nobody else's call with it. Called by vm/native/.
+ * worker or starts one, so calls of several executions run side by side, and a worker that is
+ * killed with its execution takes nobody else's call with it. Called by vm/native/.
  *
  * Threads: any. */
 #include "kernels/native/native_worker.h"

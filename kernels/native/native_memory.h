@@ -7,8 +7,8 @@
  *                       [kept blocks, read-only for the worker][blocks of the present call]
  *
  * Both sides map NATIVE_DATA_MAX bytes of data at once. The file grows as calls need it, by the
- * parent alone; it never shrinks, which a seal guarantees, so that no reader gets SIGBUS. A block of
- * a call has NATIVE_GUARD bytes of NATIVE_GUARD_BYTE before and behind it. */
+ * parent alone; it never shrinks, which a seal guarantees, so that no reader gets SIGBUS. A block
+ * of a call has NATIVE_GUARD bytes of NATIVE_GUARD_BYTE before and behind it. */
 #include "kernels/process/process_ring.h"
 
 enum {

@@ -57,8 +57,7 @@ static Error *map_memory(NativeServer *server) {
     server->rings = memory;
     TRY(map_shared(NATIVE_DATA, NATIVE_DATA_MAX, &memory));
     server->data = memory;
-    server->commands =
-        ring_make_reader(&server->rings->commands, &server->gone, spin_limit_ns());
+    server->commands = ring_make_reader(&server->rings->commands, &server->gone, spin_limit_ns());
     server->answers = ring_make_writer(&server->rings->answers, &server->gone, spin_limit_ns());
     return NULL;
 }
@@ -167,10 +166,9 @@ static Error *set_tensor(
 static void set_shape(Arguments *arguments, uint32_t i, const Shape *shape) {
     const uint64_t held = (UINT64_C(1) << 32) + (1 << 20);
     arguments->shapes[i] = *shape;
-    arguments->shape_objects[i] = (AbiShapeObject){
-        .head = {.counts = held, .type = ABI_SHAPE}, .dims = {arguments->shapes[i].dims, shape->rank}};
-    arguments->items[i] =
-        (AbiAny){.type = ABI_SHAPE, .object = &arguments->shape_objects[i].head};
+    arguments->shape_objects[i] = (AbiShapeObject){.head = {.counts = held, .type = ABI_SHAPE},
+        .dims = {arguments->shapes[i].dims, shape->rank}};
+    arguments->items[i] = (AbiAny){.type = ABI_SHAPE, .object = &arguments->shape_objects[i].head};
 }
 
 static Error *set_argument(
@@ -178,16 +176,29 @@ static Error *set_argument(
     AbiAny *item = &arguments->items[i];
     switch (value->kind) {
     case NATIVE_NIL:
-    case NATIVE_KIND_COUNT: *item = (AbiAny){.type = ABI_NONE}; return NULL;
-    case NATIVE_INT: *item = (AbiAny){.type = ABI_INT, .integer = value->integer}; return NULL;
-    case NATIVE_BOOL: *item = (AbiAny){.type = ABI_BOOL, .integer = value->integer}; return NULL;
-    case NATIVE_FLOAT: *item = (AbiAny){.type = ABI_FLOAT, .real = value->real}; return NULL;
+    case NATIVE_KIND_COUNT:
+        *item = (AbiAny){.type = ABI_NONE};
+        return NULL;
+    case NATIVE_INT:
+        *item = (AbiAny){.type = ABI_INT, .integer = value->integer};
+        return NULL;
+    case NATIVE_BOOL:
+        *item = (AbiAny){.type = ABI_BOOL, .integer = value->integer};
+        return NULL;
+    case NATIVE_FLOAT:
+        *item = (AbiAny){.type = ABI_FLOAT, .real = value->real};
+        return NULL;
     case NATIVE_DTYPE:
         *item = (AbiAny){.type = ABI_DTYPE, .dtype = dtype_of(value->dtype)};
         return NULL;
-    case NATIVE_STRING: *item = (AbiAny){.type = ABI_TEXT, .text = value->string.data}; return NULL;
-    case NATIVE_SHAPE: set_shape(arguments, i, &value->shape); return NULL;
-    case NATIVE_TENSOR: return set_tensor(server, arguments, i, &value->tensor);
+    case NATIVE_STRING:
+        *item = (AbiAny){.type = ABI_TEXT, .text = value->string.data};
+        return NULL;
+    case NATIVE_SHAPE:
+        set_shape(arguments, i, &value->shape);
+        return NULL;
+    case NATIVE_TENSOR:
+        return set_tensor(server, arguments, i, &value->tensor);
     }
     return NULL;
 }
@@ -227,16 +238,20 @@ static Error *take_tensor(const DLTensor *tensor, NativeValue *out) {
 static Error *take_result(const AbiAny *result, NativeValue *out) {
     *out = (NativeValue){.kind = NATIVE_NIL};
     switch (result->type) {
-    case ABI_NONE: return NULL;
-    case ABI_INT: *out = (NativeValue){.kind = NATIVE_INT, .integer = result->integer}; return NULL;
+    case ABI_NONE:
+        return NULL;
+    case ABI_INT:
+        *out = (NativeValue){.kind = NATIVE_INT, .integer = result->integer};
+        return NULL;
     case ABI_BOOL:
         *out = (NativeValue){.kind = NATIVE_BOOL, .integer = result->integer != 0};
         return NULL;
-    case ABI_FLOAT: *out = (NativeValue){.kind = NATIVE_FLOAT, .real = result->real}; return NULL;
+    case ABI_FLOAT:
+        *out = (NativeValue){.kind = NATIVE_FLOAT, .real = result->real};
+        return NULL;
     case ABI_DTYPE:
         out->kind = NATIVE_DTYPE;
-        out->dtype =
-            dtype_from_dlpack(result->dtype.code, result->dtype.bits, result->dtype.lanes);
+        out->dtype = dtype_from_dlpack(result->dtype.code, result->dtype.bits, result->dtype.lanes);
         if (out->dtype == DTYPE_NONE) FAIL(UNSUPPORTED, "gave an unknown element type");
         return NULL;
     case ABI_SMALL_TEXT:
@@ -256,8 +271,10 @@ static Error *take_result(const AbiAny *result, NativeValue *out) {
         out->kind = NATIVE_SHAPE;
         return take_shape(dims->data, dims->size, &out->shape);
     }
-    case ABI_TENSOR: return take_tensor(&((const AbiTensorObject *)result->object)->tensor, out);
-    default: FAIL(UNSUPPORTED, "gave a value of type %d, which is not passed on", result->type);
+    case ABI_TENSOR:
+        return take_tensor(&((const AbiTensorObject *)result->object)->tensor, out);
+    default:
+        FAIL(UNSUPPORTED, "gave a value of type %d, which is not passed on", result->type);
     }
 }
 
@@ -277,8 +294,7 @@ static Error *serve_load(NativeServer *server, ByteReader *in) {
     if (server->loaded || place > NATIVE_DATA_MAX || size > NATIVE_DATA_MAX - place)
         FAIL(CORRUPT, "a library at a place that it cannot have");
     TRY(byte_read_text(in, RING_PAYLOAD_MAX, &preload));
-    Error *error =
-        native_loader_open(server->data + place, size, preload, &server->loaded);
+    Error *error = native_loader_open(server->data + place, size, preload, &server->loaded);
     memory_free(preload);
     TRY(error);
     return send_value(server, &nil);
@@ -316,7 +332,8 @@ static Error *send_result(NativeServer *server) {
     return error;
 }
 
-static Error *run_function(NativeServer *server, AbiFunction *function, const Arguments *arguments) {
+static Error *run_function(
+    NativeServer *server, AbiFunction *function, const Arguments *arguments) {
     drop_given(server);
     int code = function(NULL, arguments->items, (int32_t)arguments->count, &server->given);
     if (!code) return send_result(server);
@@ -359,11 +376,16 @@ static Error *serve_fetch(NativeServer *server, ByteReader *in) {
 
 static Error *serve_record(NativeServer *server, uint32_t kind, ByteReader *in) {
     switch (kind) {
-    case NATIVE_COMMAND_LOAD: return serve_load(server, in);
-    case NATIVE_COMMAND_KEEP: return serve_keep(server, in);
-    case NATIVE_COMMAND_CALL: return serve_call(server, in);
-    case NATIVE_COMMAND_FETCH: return serve_fetch(server, in);
-    default: FAIL(CORRUPT, "a command of kind %u is none", kind);
+    case NATIVE_COMMAND_LOAD:
+        return serve_load(server, in);
+    case NATIVE_COMMAND_KEEP:
+        return serve_keep(server, in);
+    case NATIVE_COMMAND_CALL:
+        return serve_call(server, in);
+    case NATIVE_COMMAND_FETCH:
+        return serve_fetch(server, in);
+    default:
+        FAIL(CORRUPT, "a command of kind %u is none", kind);
     }
 }
 

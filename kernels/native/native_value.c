@@ -27,13 +27,24 @@ void native_value_write(ByteWriter *writer, const NativeValue *value) {
     byte_write_u8(writer, (uint8_t)value->kind);
     switch (value->kind) {
     case NATIVE_NIL:
-    case NATIVE_KIND_COUNT: return;
+    case NATIVE_KIND_COUNT:
+        return;
     case NATIVE_INT:
-    case NATIVE_BOOL: byte_write_i64(writer, value->integer); return;
-    case NATIVE_FLOAT: byte_write_f64(writer, value->real); return;
-    case NATIVE_DTYPE: byte_write_u8(writer, (uint8_t)value->dtype); return;
-    case NATIVE_STRING: write_string(writer, value->string.data, value->string.size); return;
-    case NATIVE_SHAPE: write_shape(writer, &value->shape); return;
+    case NATIVE_BOOL:
+        byte_write_i64(writer, value->integer);
+        return;
+    case NATIVE_FLOAT:
+        byte_write_f64(writer, value->real);
+        return;
+    case NATIVE_DTYPE:
+        byte_write_u8(writer, (uint8_t)value->dtype);
+        return;
+    case NATIVE_STRING:
+        write_string(writer, value->string.data, value->string.size);
+        return;
+    case NATIVE_SHAPE:
+        write_shape(writer, &value->shape);
+        return;
     case NATIVE_TENSOR:
         byte_write_u8(writer, (uint8_t)value->tensor.dtype);
         write_shape(writer, &value->tensor.shape);
@@ -89,15 +100,23 @@ Error *native_value_read(ByteReader *reader, NativeValue *out) {
     TRY(byte_read_u8(reader, &kind));
     *out = (NativeValue){.kind = (NativeKind)kind};
     switch (out->kind) {
-    case NATIVE_NIL: return NULL;
+    case NATIVE_NIL:
+        return NULL;
     case NATIVE_INT:
-    case NATIVE_BOOL: return byte_read_i64(reader, &out->integer);
-    case NATIVE_FLOAT: return byte_read_f64(reader, &out->real);
-    case NATIVE_DTYPE: return read_dtype(reader, &out->dtype);
-    case NATIVE_STRING: return read_string(reader, out);
-    case NATIVE_SHAPE: return read_shape(reader, &out->shape);
-    case NATIVE_TENSOR: return read_tensor(reader, &out->tensor);
-    case NATIVE_KIND_COUNT: break;
+    case NATIVE_BOOL:
+        return byte_read_i64(reader, &out->integer);
+    case NATIVE_FLOAT:
+        return byte_read_f64(reader, &out->real);
+    case NATIVE_DTYPE:
+        return read_dtype(reader, &out->dtype);
+    case NATIVE_STRING:
+        return read_string(reader, out);
+    case NATIVE_SHAPE:
+        return read_shape(reader, &out->shape);
+    case NATIVE_TENSOR:
+        return read_tensor(reader, &out->tensor);
+    case NATIVE_KIND_COUNT:
+        break;
     }
     FAIL(CORRUPT, "a value of kind %u is none", kind);
 }

@@ -22,10 +22,10 @@ typedef enum NativeKind { /* sent */
 typedef struct NativeTensor {
     DType dtype; /* of whole bytes */
     Shape shape;
-    void *data;    /* bytes of this process; the worker's own on its side */
+    void *data;     /* bytes of this process; the worker's own on its side */
     uint64_t place; /* where the bytes are in the shared data */
-    bool writable; /* the function may write the bytes */
-    uint64_t key;  /* not 0: a name of bytes that never change, which the worker keeps */
+    bool writable;  /* the function may write the bytes */
+    uint64_t key;   /* not 0: a name of bytes that never change, which the worker keeps */
 } NativeTensor;
 
 typedef struct NativeValue {

@@ -70,8 +70,8 @@ static Error *describe_end(NativeWorker *worker) {
 /* ---- shared memory ---- */
 
 static Error *map_shared(int descriptor, uint64_t offset, uint64_t size, void **out) {
-    *out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
-        (off_t)offset);
+    *out = mmap(
+        NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, (off_t)offset);
     if (*out != MAP_FAILED) return NULL;
     *out = NULL;
     FAIL(OUT_OF_MEMORY, "no memory to share with a native worker: %s", strerror(errno));
@@ -101,8 +101,7 @@ static Error *share(NativeWorker *worker) {
     worker->rings = memory;
     TRY(map_shared(worker->memory, NATIVE_DATA, NATIVE_DATA_MAX, &memory));
     worker->data = memory;
-    worker->commands =
-        ring_make_writer(&worker->rings->commands, &worker->gone, spin_limit_ns());
+    worker->commands = ring_make_writer(&worker->rings->commands, &worker->gone, spin_limit_ns());
     worker->answers = ring_make_reader(&worker->rings->answers, &worker->gone, spin_limit_ns());
     worker->answers.look = look;
     worker->answers.self = worker;
@@ -124,8 +123,8 @@ static Error *post(NativeWorker *worker, NativeCommand command, const ByteWriter
     return NULL;
 }
 
-static Error *post_place(NativeWorker *worker, NativeCommand command, uint64_t place,
-    uint64_t size, const char *text) {
+static Error *post_place(
+    NativeWorker *worker, NativeCommand command, uint64_t place, uint64_t size, const char *text) {
     ByteWriter OWN_BYTES(bytes) = {0};
     byte_write_u64(&bytes, place);
     byte_write_u64(&bytes, size);
@@ -290,8 +289,8 @@ static Error *fetch(
 }
 
 /* Reads what the function gave. */
-static Error *read_given(NativeWorker *worker, NativeAnswer kind, ByteReader *reader,
-    uint64_t end, NativeValue *out_result) {
+static Error *read_given(NativeWorker *worker, NativeAnswer kind, ByteReader *reader, uint64_t end,
+    NativeValue *out_result) {
     if (kind == NATIVE_ANSWER_ROOM) return fetch(worker, reader, end, out_result);
     Error *error = read_result(worker, reader, UINT64_MAX, out_result);
     return error ? give_up(worker, error) : NULL;

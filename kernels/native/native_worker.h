@@ -30,9 +30,9 @@ typedef struct NativeReceiver {
 
 /* Calls a function and waits for its end. Writes each argument's `place`. Bytes of writable tensors
  * are copied back after a call that succeeded.
- * Errors: FAILED the function returned an error, wrote outside its tensors, or its worker ended (the
- * message says how); NOT_FOUND the library has no such function; ABANDONED the execution is thrown
- * away: the worker was killed; EXHAUSTED too many bytes; the receiver's. */
+ * Errors: FAILED the function returned an error, wrote outside its tensors, or its worker ended
+ * (the message says how); NOT_FOUND the library has no such function; ABANDONED the execution is
+ * thrown away: the worker was killed; EXHAUSTED too many bytes; the receiver's. */
 MUST_CHECK Error *native_worker_call(NativeWorker *worker, const char *function,
     NativeValue *arguments, uint32_t count, NativeReceiver *receiver);
 /* False: the worker has ended or was killed; only native_worker_end remains to be called. */

@@ -31,9 +31,9 @@ NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/"),
 ROOMS = {
     "kernels": "device scalar tensor operator arguments shape_rules planning expansions plugin cpu/core cpu/loops cpu/movement "
                "cpu/elementwise cpu/dnnl cpu/matmul cpu/vision cpu/conv cpu/quantized cpu/pool cpu/normalization cpu/reduction cpu/signal "
-               "cpu/generation cpu/strings cpu/attention cpu/recurrent cpu/device sim process cuda/driver cuda/runtime "
+               "cpu/generation cpu/strings cpu/attention cpu/recurrent cpu/device sim process native cuda/driver cuda/runtime "
                "cuda/planners cuda/device cuda/library cuda/plugin registry".split(),
-    "vm": "instruction objects code assembly residency execution relax".split(),
+    "vm": "instruction objects code native assembly residency execution relax".split(),
     "serialize": "chunk container relax arrays checkpoint".split(),
     "compiler": ["ir", "frontend/base", "frontend/nodes", "frontend", "passes", "passes/integers", "passes/infer", "relay", "lower", ""],
     "store": ["", *"home database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h

@@ -48,33 +48,42 @@ static Error *take_heap(uint32_t index, const Value *value, NativeValue *out) {
 }
 
 static Error *take_object(uint32_t index, const Value *value, NativeValue *out) {
-    switch ((ObjectKind)value->kind) {
-    case OBJECT_TENSOR: return take_tensor(index, value->tensor, out);
-    case OBJECT_OPAQUE: return take_heap(index, value, out);
-    case OBJECT_SHAPE:
+    if (value_is(value, OBJECT_TENSOR)) return take_tensor(index, value->tensor, out);
+    if (value_is(value, OBJECT_OPAQUE)) return take_heap(index, value, out);
+    if (value_is(value, OBJECT_SHAPE)) {
         out->kind = NATIVE_SHAPE;
         out->shape = value->shape->shape;
         return NULL;
-    case OBJECT_STRING:
+    }
+    if (value_is(value, OBJECT_STRING)) {
         out->kind = NATIVE_STRING;
         out->string.data = value->string->text;
         out->string.size = value->string->size;
         return NULL;
-    default:
-        FAIL(UNSUPPORTED, "argument %u is a %s, which native functions do not take", index,
-            value_kind_name(value));
     }
+    FAIL(UNSUPPORTED, "argument %u is a %s, which native functions do not take", index,
+        value_kind_name(value));
 }
 
 static Error *take_argument(uint32_t index, const Value *value, NativeValue *out) {
     *out = (NativeValue){.kind = NATIVE_NIL};
     switch ((ValueTag)value->tag) {
-    case VALUE_NIL: return NULL;
-    case VALUE_BOOL: *out = (NativeValue){NATIVE_BOOL, {.integer = value->boolean}}; return NULL;
-    case VALUE_INT: *out = (NativeValue){NATIVE_INT, {.integer = value->integer}}; return NULL;
-    case VALUE_FLOAT: *out = (NativeValue){NATIVE_FLOAT, {.real = value->real}}; return NULL;
-    case VALUE_DTYPE: *out = (NativeValue){NATIVE_DTYPE, {.dtype = value->dtype}}; return NULL;
-    case VALUE_OBJECT: return take_object(index, value, out);
+    case VALUE_NIL:
+        return NULL;
+    case VALUE_BOOL:
+        *out = (NativeValue){NATIVE_BOOL, {.integer = value->boolean}};
+        return NULL;
+    case VALUE_INT:
+        *out = (NativeValue){NATIVE_INT, {.integer = value->integer}};
+        return NULL;
+    case VALUE_FLOAT:
+        *out = (NativeValue){NATIVE_FLOAT, {.real = value->real}};
+        return NULL;
+    case VALUE_DTYPE:
+        *out = (NativeValue){NATIVE_DTYPE, {.dtype = value->dtype}};
+        return NULL;
+    case VALUE_OBJECT:
+        return take_object(index, value, out);
     }
     return NULL;
 }
@@ -120,14 +129,26 @@ static Error *receive(NativeReceiver *base, const NativeValue *result) {
     Receiver *receiver = (Receiver *)base;
     switch (result->kind) {
     case NATIVE_NIL:
-    case NATIVE_KIND_COUNT: return NULL;
-    case NATIVE_INT: *receiver->out = value_int(result->integer); return NULL;
-    case NATIVE_BOOL: *receiver->out = value_bool(result->integer != 0); return NULL;
-    case NATIVE_FLOAT: *receiver->out = value_float(result->real); return NULL;
-    case NATIVE_DTYPE: *receiver->out = value_dtype(result->dtype); return NULL;
-    case NATIVE_STRING: return receive_string(receiver, result);
-    case NATIVE_SHAPE: return receive_shape(&result->shape, receiver->out);
-    case NATIVE_TENSOR: return receive_tensor(receiver, &result->tensor);
+    case NATIVE_KIND_COUNT:
+        return NULL;
+    case NATIVE_INT:
+        *receiver->out = value_int(result->integer);
+        return NULL;
+    case NATIVE_BOOL:
+        *receiver->out = value_bool(result->integer != 0);
+        return NULL;
+    case NATIVE_FLOAT:
+        *receiver->out = value_float(result->real);
+        return NULL;
+    case NATIVE_DTYPE:
+        *receiver->out = value_dtype(result->dtype);
+        return NULL;
+    case NATIVE_STRING:
+        return receive_string(receiver, result);
+    case NATIVE_SHAPE:
+        return receive_shape(&result->shape, receiver->out);
+    case NATIVE_TENSOR:
+        return receive_tensor(receiver, &result->tensor);
     }
     return NULL;
 }
@@ -143,8 +164,8 @@ static void note_writes(const Value *arguments, const NativeValue *values, uint3
     }
 }
 
-static Error *call_native(PackedCall *call, const Value *arguments, uint32_t count, void *context,
-    Value *out_result) {
+static Error *call_native(
+    PackedCall *call, const Value *arguments, uint32_t count, void *context, Value *out_result) {
     void *memory;
     const NativeFunction *function = context;
     Receiver receiver = {.base = {.receive = receive}, .call = call, .out = out_result};
@@ -154,8 +175,8 @@ static Error *call_native(PackedCall *call, const Value *arguments, uint32_t cou
     for (uint32_t i = 0; i < count && !error; i++)
         error = take_argument(i, &arguments[i], &values[i]);
     if (!error)
-        error = native_library_call(
-            function->library, function->name, values, count, &receiver.base);
+        error =
+            native_library_call(function->library, function->name, values, count, &receiver.base);
     if (!error && !receiver.base.again) note_writes(arguments, values, count);
     if (error) value_release(out_result);
     memory_free(memory);

@@ -1,0 +1,29 @@
+#include "kernels/native/native_loader.h"
+
+#include "tests/kernels/native/native_fixture.h"
+
+static void test_a_loaded_library_computes_here(void **state) {
+    (void)state;
+    NativeLoaded *loaded;
+    AbiFunction *function;
+    int64_t cells[] = {1, 2}, count = 2;
+    DLTensor tensor = {
+        .data = cells, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLInt, 64, 1}, .shape = &count};
+    const AbiAny argument = {.type = ABI_TENSOR_VIEW, .pointer = &tensor};
+    AbiAny result = {0};
+    const NativeImage image = native_image("sample");
+    assert_ok(native_loader_open(image.bytes, image.size, image.preload, &loaded));
+    assert_ok(native_loader_find(loaded, "double_cells", &function));
+    assert_int_equal(function(NULL, &argument, 1, &result), 0);
+    assert_true(cells[0] == 2 && cells[1] == 4);
+    assert_fails_saying(
+        NOT_FOUND, "no function nothing", native_loader_find(loaded, "nothing", &function));
+    assert_ok(native_loader_find(loaded, "refuse", &function));
+    assert_fails_saying(FAILED, "ValueError: the argument is not liked",
+        native_loader_raised(function(NULL, NULL, 0, &result)));
+}
+
+int test_native_loader(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_loaded_library_computes_here)};
+    return cmocka_run_group_tests_name("native_loader", tests, NULL, NULL);
+}

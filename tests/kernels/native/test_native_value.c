@@ -1,0 +1,65 @@
+#include "kernels/native/native_value.h"
+
+#include "tests/support/test_support.h"
+
+static NativeValue read_back(const NativeValue *value, ByteWriter *bytes) {
+    NativeValue out;
+    native_value_write(bytes, value);
+    assert_ok(byte_writer_check(bytes));
+    ByteReader reader = byte_reader(bytes->data, bytes->size);
+    assert_ok(native_value_read(&reader, &out));
+    assert_ok(byte_reader_check_end(&reader));
+    assert_int_equal(out.kind, value->kind);
+    return out;
+}
+
+static void test_native_values_are_read_as_written(void **state) {
+    (void)state;
+    const int64_t dims[] = {2, 3};
+    ByteWriter OWN_BYTES(a) = {0}, OWN_BYTES(b) = {0}, OWN_BYTES(c) = {0}, OWN_BYTES(d) = {0};
+    NativeValue value = {.kind = NATIVE_INT, .integer = INT64_MIN};
+    assert_true(read_back(&value, &a).integer == INT64_MIN);
+    value = (NativeValue){.kind = NATIVE_FLOAT, .real = -0.5};
+    assert_true(read_back(&value, &b).real == -0.5);
+    value.kind = NATIVE_STRING;
+    value.string.data = "text";
+    value.string.size = 4;
+    NativeValue text = read_back(&value, &c);
+    assert_string_equal(text.string.data, "text");
+    assert_int_equal(text.string.size, 4);
+    value = (NativeValue){.kind = NATIVE_TENSOR,
+        .tensor = {.dtype = DTYPE_FLOAT16, .shape = shape_make(2, dims), .place = 640}};
+    NativeValue tensor = read_back(&value, &d);
+    assert_int_equal(tensor.tensor.dtype, DTYPE_FLOAT16);
+    assert_true(shape_equal(&tensor.tensor.shape, &value.tensor.shape));
+    assert_int_equal(tensor.tensor.place, 640);
+    assert_int_equal(native_tensor_bytes(&tensor.tensor), 12);
+}
+
+static void refuse(const char *text, const uint8_t *bytes, size_t size) {
+    NativeValue value;
+    ByteReader reader = byte_reader(bytes, size);
+    assert_fails_saying(CORRUPT, text, native_value_read(&reader, &value));
+}
+
+static void test_native_values_from_outside_are_checked(void **state) {
+    (void)state;
+    refuse("kind 99", (const uint8_t[]){99}, 1);
+    refuse("ends early", (const uint8_t[]){NATIVE_INT, 1, 2}, 3);
+    refuse("element type 99", (const uint8_t[]){NATIVE_DTYPE, 99}, 2);
+    refuse("string is not passed", (const uint8_t[]){NATIVE_TENSOR, DTYPE_STRING}, 2);
+    refuse("without its end", (const uint8_t[]){NATIVE_STRING, 1, 0, 0, 0, 'a', 'b'}, 7);
+    uint8_t shape[1 + 4 + 8 * 9] = {NATIVE_SHAPE, 9};
+    refuse("9 dimensions", shape, sizeof shape);
+    uint8_t negative[1 + 4 + 8] = {NATIVE_SHAPE, 1};
+    memset(negative + 5, 0xFF, 8);
+    refuse("dimension 0 is -1", negative, sizeof negative);
+}
+
+int test_native_value(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native_values_are_read_as_written),
+        cmocka_unit_test(test_native_values_from_outside_are_checked),
+    };
+    return cmocka_run_group_tests_name("native_value", tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+#include "vm/native/native_functions.h"
+
+#include "tests/kernels/native/native_fixture.h"
+#include "tests/vm/vm_fixture.h"
+#include "vm/objects/list.h"
+
+static const char program[] =
+    "packed add(3)\npacked count(1)\npacked double_cells(1)\npacked write(1)\n"
+    "packed shape_heap.new(1)\npacked shape_heap.store(3)\npacked shape_heap.get(2)\n"
+    "function sum(1) exported {\n"
+    " AllocStorage 64, 64, 0, float32 -> r1\n"
+    " AllocTensor r1, 0, float32, 2 -> r2\n"
+    " Call &add, r0, r0, r2\n"
+    " Ret r2\n}\n"
+    "function counted() exported {\n Call &count, 5 -> r0\n Ret r0\n}\n"
+    "function heap() exported {\n"
+    " Call &shape_heap.new, 2 -> r0\n"
+    " Call &shape_heap.store, r0, 1, 21\n"
+    " Call &double_cells, r0\n"
+    " Call &shape_heap.get, r0, 1 -> r1\n"
+    " Ret r1\n}\n"
+    "function change(1) exported {\n Call &write, r0\n Ret r0\n}\n";
+
+typedef struct Bench {
+    VmMachine machine;
+    PackedRegistry *registry;
+    NativeLibrary *library;
+    ExecutionOptions options;
+} Bench;
+
+static void init(Bench *bench) {
+    const NativeImage image = native_image("sample");
+    *bench = (Bench){.machine = vm_machine(program, "cpu")};
+    assert_ok(packed_registry_create(&bench->registry));
+    assert_ok(native_library_create(&image, &bench->library));
+    assert_ok(native_functions_add(bench->registry, bench->machine.executable, bench->library));
+    bench->options.packed = bench->registry;
+}
+
+static void deinit(Bench *bench) {
+    packed_registry_release(bench->registry);
+    native_library_release(bench->library);
+    vm_machine_deinit(&bench->machine);
+}
+
+static Value run(const Bench *bench, const char *function, const Value *arguments, uint32_t count) {
+    OWN(Execution, execution) =
+        vm_start(&bench->machine, function, arguments, count, &bench->options);
+    assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+    return value_copy(*execution_get_result(execution));
+}
+
+static void test_bytecode_calls_native_functions(void **state) {
+    (void)state;
+    Bench bench;
+    init(&bench);
+    Value input = value_object(OBJECT_TENSOR, vm_floats(2, (float[]){1.5F, -2}));
+    Value result = run(&bench, "sum", &input, 1);
+    assert_true(value_is(&result, OBJECT_TENSOR) && result.tensor->written);
+    const float *sums = tensor_data(result.tensor);
+    assert_true(sums[0] == 3 && sums[1] == -4);
+    value_release(&result);
+    result = run(&bench, "counted", NULL, 0);
+    assert_true(value_is(&result, OBJECT_TENSOR));
+    assert_true(((const int32_t *)tensor_data(result.tensor))[2] == 7);
+    value_release(&result);
+    result = run(&bench, "heap", NULL, 0);
+    assert_int_equal(result.integer, 42);
+    value_release(&input);
+    deinit(&bench);
+}
+
+static void test_tensors_of_others_are_not_written(void **state) {
+    (void)state;
+    Bench bench;
+    init(&bench);
+    Value input = value_object(OBJECT_TENSOR, vm_floats(1, (float[]){1}));
+    Value result = run(&bench, "change", &input, 1);
+    assert_true(*(const float *)tensor_data(result.tensor) == 1);
+    value_release(&result);
+    value_release(&input);
+    deinit(&bench);
+}
+
+static void test_native_functions_name_what_they_do_not_take(void **state) {
+    (void)state;
+    Bench bench;
+    RunResult result;
+    init(&bench);
+    List *list;
+    assert_ok(list_create(NULL, 0, &list));
+    Value input = value_object(OBJECT_LIST, list);
+    OWN(Execution, execution) = vm_start(&bench.machine, "sum", &input, 1, &bench.options);
+    assert_fails_saying(UNSUPPORTED,
+        "add: argument 0 is a list, which native functions do not take",
+        execution_run(execution, (Budget){0}, &result));
+    execution_release(TAKE(execution));
+    value_release(&input);
+    deinit(&bench);
+}
+
+int test_native_functions(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytecode_calls_native_functions),
+        cmocka_unit_test(test_tensors_of_others_are_not_written),
+        cmocka_unit_test(test_native_functions_name_what_they_do_not_take),
+    };
+    return cmocka_run_group_tests_name("native_functions", tests, NULL, NULL);
+}
