@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include "base/allocator.h"
 #include "base/text.h"
 
-enum { PATH_MAX_BYTES = 4096, WORKSPACE_ALIGNMENT = 64, MESSAGE_MAX = 4000 };
+enum { PATH_MAX_BYTES = 4096, MESSAGE_MAX = 4000 };
 
 struct NativeLoaded {
     void *handle;
@@ -20,17 +19,18 @@ struct NativeLoaded {
 
 /* ---- the runtime's functions ---- */
 
+/* Workspaces start as zeros, so that what a function reads there never depends on calls before. */
 static void *alloc_workspace(
     int device_type, int device, uint64_t size, int dtype_code, int dtype_bits) {
+    void *memory = NULL;
     (void)device_type, (void)device, (void)dtype_code, (void)dtype_bits;
-    uint64_t rounded = (size + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
-    if (rounded < size) return NULL;
-    return aligned_alloc(WORKSPACE_ALIGNMENT, rounded ? rounded : WORKSPACE_ALIGNMENT);
+    error_free(memory_alloc_lines(1, size, &memory));
+    return memory;
 }
 
 static int free_workspace(int device_type, int device, void *memory) {
     (void)device_type, (void)device;
-    free(memory);
+    memory_free(memory);
     return 0;
 }
 

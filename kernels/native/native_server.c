@@ -62,16 +62,16 @@ static Error *map_memory(NativeServer *server) {
     return NULL;
 }
 
-/* Waits for the end of the parent's side, upon which the process ends: also in the middle of a
+/* Waits for the end of the parent's side, upon which the process is killed: also in the middle of a
  * function that never returns. */
 static void *watch_parent(void *argument) {
     char byte;
+    ssize_t size;
     (void)argument;
-    for (;;) {
-        ssize_t size = recv(PROCESS_SOCKET, &byte, sizeof byte, 0);
-        if (size < 0 && errno == EINTR) continue;
-        if (size <= 0) _exit(0);
-    }
+    do size = recv(PROCESS_SOCKET, &byte, sizeof byte, 0);
+    while (size > 0 || (size < 0 && errno == EINTR));
+    (void)kill(getpid(), SIGKILL);
+    return NULL;
 }
 
 /* ---- answers ---- */

@@ -86,8 +86,7 @@ static int fill_attributes(posix_spawnattr_t *attributes) {
 
 static Error *spawn(const ProcessChild *child, pid_t *out_pid) {
     const char *program = find_program();
-    const char *const arguments[] = {
-        "layover", child->options.verb, child->options.spec, NULL};
+    const char *const arguments[] = {"layover", child->options.verb, child->options.spec, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     if (posix_spawn_file_actions_init(&actions)) FAIL(OUT_OF_MEMORY, "no memory for a worker");

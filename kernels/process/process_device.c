@@ -93,8 +93,7 @@ static Error *share_memory(ProcessDevice *device, int descriptor) {
 static Error *start_worker(ProcessDevice *device, const char *spec) {
     int descriptor = memfd_create("layover-worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     Error *error = share_memory(device, descriptor);
-    const ProcessChildOptions options = {
-        .verb = "worker",
+    const ProcessChildOptions options = {.verb = "worker",
         .spec = spec,
         .memory = descriptor,
         .gone = worker_gone,

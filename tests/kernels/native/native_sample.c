@@ -2,6 +2,7 @@
  * loader points at functions of the runtime. The other one of the build, with SAMPLE_RUNTIME, is
  * the runtime that raises errors and frees objects. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,8 @@ EXPORTED int TVMFFIObjectDecRef(void *object);
 void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) {
     raised = calloc(1, sizeof *raised);
     if (!raised) abort();
-    strncpy(raised->kind, kind, sizeof raised->kind - 1);
-    strncpy(raised->message, message, sizeof raised->message - 1);
+    (void)snprintf(raised->kind, sizeof raised->kind, "%s", kind);
+    (void)snprintf(raised->message, sizeof raised->message, "%s", message);
     raised->error.kind = (AbiBytes){raised->kind, strlen(raised->kind)};
     raised->error.message = (AbiBytes){raised->message, strlen(raised->message)};
 }

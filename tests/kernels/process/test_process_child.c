@@ -47,8 +47,11 @@ static void deinit(Bench *bench) {
 }
 
 static Error *start(Bench *bench, ProcessChild **out) {
-    const ProcessChildOptions options = {
-        .verb = "worker", .spec = "sim:7", .memory = bench->memory, .gone = note_gone, .context = bench};
+    const ProcessChildOptions options = {.verb = "worker",
+        .spec = "sim:7",
+        .memory = bench->memory,
+        .gone = note_gone,
+        .context = bench};
     return process_child_start(&options, out);
 }
 
