@@ -330,6 +330,20 @@ static Error *read_source(ExecutableReader *self) {
     return executable_builder_set_source(self->builder, reader.data, reader.size);
 }
 
+static Error *read_library(ExecutableReader *self) {
+    ByteReader reader;
+    uint32_t constant;
+    Digest digest;
+    const uint8_t *bytes;
+    if (!container_has_section(self->container, SECTION_LIBRARY)) return NULL;
+    TRY(container_get_section(self->container, SECTION_LIBRARY, &reader));
+    TRY(byte_read_u32(&reader, &constant));
+    TRY(byte_read_view(&reader, sizeof digest, &bytes));
+    memcpy(&digest, bytes, sizeof digest);
+    TRY(executable_builder_set_native_library(self->builder, constant, &digest));
+    return byte_reader_check_end(&reader);
+}
+
 static Error *read_all(ExecutableReader *self, Executable **out) {
     TRY(executable_builder_create(&self->builder));
     TRY_WRAP(read_globals(self), "globals");
@@ -337,6 +351,7 @@ static Error *read_all(ExecutableReader *self, Executable **out) {
     TRY_WRAP(read_primitives(self), "primitives");
     TRY_WRAP(read_code(self), "code");
     TRY(read_source(self));
+    TRY_WRAP(read_library(self), "library");
     return executable_builder_finish(self->builder, out);
 }
 

@@ -93,6 +93,14 @@ static void write_code(const Executable *executable, ByteWriter *writer) {
     }
 }
 
+static Error *write_library(const Executable *executable, ContainerWriter *container) {
+    ByteWriter OWN_BYTES(bytes) = {0};
+    if (executable->native_library == EXECUTABLE_NO_LIBRARY) return NULL;
+    byte_write_u32(&bytes, executable->native_library);
+    byte_write_bytes(&bytes, &executable->native_digest, sizeof executable->native_digest);
+    return container_writer_add_written(container, SECTION_LIBRARY, &bytes);
+}
+
 Error *executable_write(
     Executable *executable, WorkerPool *pool, ChunkSink sink, ByteWriter *out_manifest) {
     OWN(ContainerWriter, container) = NULL;
@@ -113,6 +121,7 @@ Error *executable_write(
     if (executable->source)
         TRY(container_writer_add_section(
             container, SECTION_SOURCE, executable->source, executable->source_size));
+    TRY(write_library(executable, container));
     return container_writer_finish(container, out_manifest, &executable->identity);
 }
 

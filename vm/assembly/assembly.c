@@ -63,6 +63,19 @@ static Error *read_constant_definition(Assembly *assembly) {
     return NULL;
 }
 
+/* library @name: a constant that was defined before */
+static Error *read_library(Assembly *assembly) {
+    Tokens *tokens = &assembly->tokens;
+    uint32_t line = tokens->token.line, index;
+    char *name;
+    TRY(read_label(tokens, "@", &name));
+    bool found = assembly_find(assembly->constants, name, &index);
+    memory_free(name);
+    if (!found) return tokens_fail(tokens, "the library's constant is not defined before");
+    return error_wrap(
+        executable_builder_set_native_library(assembly->builder, index, NULL), "line %u", line);
+}
+
 /* "Add.14", or "Add": this version's. */
 static Error *split_operator(Tokens *tokens, char *inout_name, uint32_t *out_version) {
     char *dot = strrchr(inout_name, '.');
@@ -204,13 +217,15 @@ static Error *read_definition(Assembly *assembly) {
     bool accepted;
     TRY(tokens_accept(tokens, "constant", &accepted));
     if (accepted) return read_constant_definition(assembly);
+    TRY(tokens_accept(tokens, "library", &accepted));
+    if (accepted) return read_library(assembly);
     TRY(tokens_accept(tokens, "primitive", &accepted));
     if (accepted) return read_primitive_definition(assembly);
     TRY(tokens_accept(tokens, "function", &accepted));
     if (accepted) return read_function_definition(assembly, FUNCTION_BYTECODE);
     TRY(tokens_accept(tokens, "packed", &accepted));
     if (accepted) return read_function_definition(assembly, FUNCTION_PACKED);
-    return tokens_fail(tokens, "constant, primitive, function or packed is missing");
+    return tokens_fail(tokens, "constant, library, primitive, function or packed is missing");
 }
 
 static Error *read_all(Assembly *assembly, const char *text, Executable **out) {

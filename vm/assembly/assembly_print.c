@@ -309,6 +309,8 @@ Error *assembly_print(const Executable *executable, bool with_data, TextBuilder 
         print_constant_value(&executable->constants[i].value, with_data, out);
         text_append(out, "\n");
     }
+    if (executable->native_library != EXECUTABLE_NO_LIBRARY)
+        text_appendf(out, "library @%u\n", executable->native_library);
     for (uint32_t i = 0; i < executable->primitive_count; i++) {
         const Primitive *primitive = &executable->primitives[i];
         text_appendf(out, "primitive %%%u = %s.%u ", i, primitive->operator_info->name,

@@ -23,6 +23,7 @@ enum {
     FUNCTION_REGISTERS_MAX = 1 << 20,
     FUNCTION_NAME_MAX = 1024,
 };
+#define EXECUTABLE_NO_LIBRARY UINT32_MAX
 
 typedef enum FunctionKind { /* stored */
     FUNCTION_BYTECODE = 0,
@@ -100,6 +101,10 @@ typedef struct Executable {
      * be written again; NULL: nothing. */
     uint8_t *source;
     size_t source_size;
+    /* The constant that holds the bytes of a native library, or EXECUTABLE_NO_LIBRARY: packed
+     * functions that no host has are looked for there. A uint8 tensor in slot 0. */
+    uint32_t native_library;
+    Digest native_digest; /* SHA-256 of those bytes */
     Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
     bool outline;    /* large constants have no data; their bytes must not be read */
     /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can

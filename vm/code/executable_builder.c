@@ -22,6 +22,7 @@ Error *executable_builder_create(ExecutableBuilder **out) {
     TRY(memory_alloc(1, sizeof(Executable), &memory));
     builder->executable = memory;
     refcount_init(&builder->executable->refcount);
+    builder->executable->native_library = EXECUTABLE_NO_LIBRARY;
     *out = TAKE(builder);
     return NULL;
 }
@@ -177,6 +178,24 @@ Error *executable_builder_add_constant(
     Error *error = add_constant(builder, owned_value, slot, out_index);
     if (error) value_release(&owned_value);
     return error;
+}
+
+Error *executable_builder_set_native_library(
+    ExecutableBuilder *builder, uint32_t constant, const Digest *sha256) {
+    const Executable *executable = builder->executable;
+    const Constant *library =
+        constant < executable->constant_count ? &executable->constants[constant] : NULL;
+    if (!library || !value_is(&library->value, OBJECT_TENSOR) || library->slot != 0 ||
+        library->value.tensor->dtype != DTYPE_UINT8 || library->value.tensor->shape.rank != 1)
+        FAIL(CORRUPT, "constant %u is not the bytes of a native library", constant);
+    Digest *digest = &builder->executable->native_digest;
+    const Tensor *bytes = library->value.tensor;
+    if (sha256)
+        *digest = *sha256;
+    else
+        TRY(digest_sha256(tensor_data(bytes), tensor_bytes(bytes), digest));
+    builder->executable->native_library = constant;
+    return NULL;
 }
 
 Error *executable_builder_add_primitive(ExecutableBuilder *builder, const char *operator_name,

@@ -30,6 +30,23 @@ static Error *create_pools(Execution *execution) {
     return object_meter_create(limit, &execution->meter);
 }
 
+/* Finds a packed function that no host has in the executable's native library. */
+static Error *find_native(Execution *execution, uint32_t index) {
+    NativeFunctions *native;
+    const char *name = execution->executable->functions[index].name;
+    PackedEntry *entry = &execution->packed_entries[index];
+    if (execution->executable->native_library == EXECUTABLE_NO_LIBRARY)
+        FAIL(NOT_FOUND, "there is no packed function %s", name);
+    if (!execution->options.native.allowed)
+        FAIL(REFUSED,
+            "%s is native code of the model's library, which may run only where it is allowed",
+            name);
+    TRY(residency_get_native(execution->residency, execution->options.native.preload, &native));
+    native_functions_get(native, index, &entry->function, &entry->context);
+    entry->arity = -1;
+    return NULL;
+}
+
 /* Finds the packed functions that the executable names. */
 static Error *find_packed(Execution *execution) {
     const Executable *executable = execution->executable;
@@ -39,7 +56,7 @@ static Error *find_packed(Execution *execution) {
         PackedEntry *entry = &execution->packed_entries[i];
         if (!packed_registry_find(execution->packed, function->name, &entry->function,
                 &entry->arity, &entry->context))
-            FAIL(NOT_FOUND, "there is no packed function %s", function->name);
+            TRY(find_native(execution, i));
     }
     return NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "kernels/device/kernel_stop.h"
 #include "vm/instruction/frame.h"
+#include "vm/native/native_functions.h"
 #include "vm/objects/packed.h"
 #include "vm/residency/residency.h"
 #include "vm/objects/value.h"
@@ -30,6 +31,7 @@ typedef struct ExecutionOptions {
     /* Stops the kernels of this execution; borrowed, and outlives it. NULL: the execution has its
      * own. */
     KernelStop *kernel_stop;
+    NativeRules native; /* may native code run? preload is borrowed and outlives the execution */
     bool check_finite; /* fail at the first float output that is not finite, naming the operator */
 } ExecutionOptions;
 

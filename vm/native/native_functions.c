@@ -7,8 +7,8 @@
 #include "vm/objects/string_object.h"
 
 typedef struct NativeFunction {
-    NativeLibrary *library;
-    char *name;
+    NativeLibrary *library; /* of the table */
+    const char *name;       /* the executable's */
 } NativeFunction;
 
 /* ---- arguments ---- */
@@ -183,38 +183,44 @@ static Error *call_native(
     return error;
 }
 
-/* ---- the registry ---- */
+/* ---- the table ---- */
 
-static void release_function(void *context) {
-    NativeFunction *function = context;
-    native_library_release(function->library);
-    memory_free(function->name);
-    memory_free(function);
-}
+struct NativeFunctions {
+    NativeLibrary *library;
+    uint32_t count;
+    NativeFunction items[]; /* by the executable's function index */
+};
 
-static Error *add(PackedRegistry *registry, const char *name, NativeLibrary *library) {
+Error *native_functions_create(const Executable *executable, const Tensor *library,
+    const char *preload, NativeFunctions **out) {
     void *memory;
-    TRY(memory_alloc(1, sizeof(NativeFunction), &memory));
-    NativeFunction *function = memory;
-    function->library = native_library_retain(library);
-    Error *error = memory_copy_text(name, &function->name);
-    if (!error)
-        error = packed_registry_add(registry, name, -1, call_native, function, release_function);
-    if (error) release_function(function);
-    return error;
+    uint32_t count = executable->function_count;
+    const NativeImage image = {.bytes = tensor_data(library),
+        .size = tensor_bytes(library),
+        .name = "library",
+        .preload = preload ? preload : ""};
+    Digest digest;
+    TRY(digest_sha256(image.bytes, image.size, &digest));
+    if (!digest_equal(&digest, &executable->native_digest))
+        FAIL(CORRUPT, "its bytes are not those that the executable was made with");
+    TRY(memory_alloc(1, sizeof(NativeFunctions) + count * sizeof(NativeFunction), &memory));
+    OWN(NativeFunctions, functions) = memory;
+    functions->count = count;
+    TRY(native_library_create(&image, &functions->library));
+    for (uint32_t i = 0; i < count; i++)
+        functions->items[i] = (NativeFunction){functions->library, executable->functions[i].name};
+    *out = TAKE(functions);
+    return NULL;
 }
 
-Error *native_functions_add(
-    PackedRegistry *registry, const Executable *executable, NativeLibrary *library) {
-    for (uint32_t i = 0; i < executable->function_count; i++) {
-        PackedFunction *function;
-        int32_t arity;
-        void *context;
-        const Function *called = &executable->functions[i];
-        if (called->kind != FUNCTION_PACKED ||
-            packed_registry_find(registry, called->name, &function, &arity, &context))
-            continue;
-        TRY(add(registry, called->name, library));
-    }
-    return NULL;
+void native_functions_release(NativeFunctions *functions) {
+    if (!functions) return;
+    native_library_release(functions->library);
+    memory_free(functions);
+}
+
+void native_functions_get(
+    NativeFunctions *functions, uint32_t index, PackedFunction **out_function, void **out_context) {
+    *out_function = call_native;
+    *out_context = &functions->items[index];
 }

@@ -7,6 +7,7 @@
 #include "kernels/tensor/tensor.h"
 #include "vm/residency/decoded_code.h"
 #include "vm/instruction/instruction.h"
+#include "vm/native/native_functions.h"
 #include "vm/objects/packed.h"
 #include "vm/residency/residency_image.h"
 
@@ -171,6 +172,9 @@ static Error *choose_forms(Making *making) {
     TRY(memory_alloc(making->residency->executable->constant_count, 1, &memory));
     making->needs_plain = memory;
     TRY(scan_code(making));
+    const Executable *executable = making->residency->executable;
+    if (executable->native_library != EXECUTABLE_NO_LIBRARY)
+        making->needs_plain[executable->native_library] = 1;
     return choose_packed(making);
 }
 
@@ -273,6 +277,7 @@ Residency *residency_retain(Residency *residency) {
 
 void residency_release(Residency *residency) {
     if (!residency || !refcount_release(&residency->refcount)) return;
+    native_functions_release(atomic_load(&residency->native));
     decoded_code_release(residency->decoded);
     residency_forget(residency);
     memory_free(residency->constant_values);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kernels/tensor/tensor.h"
+#include "vm/native/native_functions.h"
 #include "vm/residency/weight_image.h"
 
 int residency_compare_keys(const void *left, const void *right) {
@@ -12,6 +13,21 @@ int residency_compare_keys(const void *left, const void *right) {
     if (a->input != b->input) return a->input < b->input ? -1 : 1;
     if (a->constant != b->constant) return a->constant < b->constant ? -1 : 1;
     return 0;
+}
+
+Error *residency_get_native(Residency *residency, const char *preload, NativeFunctions **out) {
+    NativeFunctions *made, *before = NULL;
+    *out = atomic_load(&residency->native);
+    if (*out) return NULL;
+    const Executable *executable = residency->executable;
+    const Tensor *library = residency->constants[SLOT_HOST][executable->native_library];
+    TRY_WRAP(native_functions_create(executable, library, preload, &made), "the native library");
+    if (!atomic_compare_exchange_strong(&residency->native, &before, made)) {
+        native_functions_release(made);
+        made = before;
+    }
+    *out = made;
+    return NULL;
 }
 
 /* Allocates memory that is never freed. Waiting for free memory would not help, so the answer

@@ -30,9 +30,11 @@ typedef struct Residency {
     MemoryPool *pools[SLOT_COUNT];   /* of the constants' and packed weights' memory */
     struct DecodedCode *decoded;     /* decoded_code.h: filled on demand */
     struct PackedRegistry *builtins; /* for executions that bring no registry of their own */
-    uint64_t bytes[SLOT_COUNT];      /* held by constants and packed weights */
-    struct WeightImage *image;       /* NULL, or the image that has the constants' bytes;
-                                      * retained */
+    /* Of the executable's native library; NULL until an execution needs one. */
+    _Atomic(struct NativeFunctions *) native;
+    uint64_t bytes[SLOT_COUNT]; /* held by constants and packed weights */
+    struct WeightImage *image;  /* NULL, or the image that has the constants' bytes;
+                                 * retained */
 } Residency;
 
 /* The packed form of a constant operand, or NULL. Sets out_layout with it. */
@@ -41,6 +43,11 @@ struct Storage *residency_find_packed(const Residency *residency, uint32_t primi
 /* The packed form with its key; NULL if that constant is not packed. Borrowed. */
 const PackedWeight *residency_find_weight(
     const Residency *residency, uint32_t primitive, uint32_t input, uint32_t constant);
+
+/* The functions of the executable's native library, which must have one, made by the first caller.
+ * They live as long as the residency. Threads: any. */
+MUST_CHECK Error *residency_get_native(
+    Residency *residency, const char *preload, struct NativeFunctions **out);
 
 /* ---- while one is filled ---- */
 

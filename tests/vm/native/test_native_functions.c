@@ -23,25 +23,28 @@ static const char program[] =
 
 typedef struct Bench {
     VmMachine machine;
-    PackedRegistry *registry;
-    NativeLibrary *library;
     ExecutionOptions options;
 } Bench;
 
+/* The program with the sample library as its constant. */
 static void init(Bench *bench) {
+    TextBuilder OWN_TEXT(text) = {0};
     const NativeImage image = native_image("sample");
-    *bench = (Bench){.machine = vm_machine(program, "cpu")};
-    assert_ok(packed_registry_create(&bench->registry));
-    assert_ok(native_library_create(&image, &bench->library));
-    assert_ok(native_functions_add(bench->registry, bench->machine.executable, bench->library));
-    bench->options.packed = bench->registry;
+    char digits[3];
+    text_appendf(
+        &text, "constant @library slot 0 = uint8[%llu] x\"", (unsigned long long)image.size);
+    for (uint64_t i = 0; i < image.size; i++) {
+        text_hex((const uint8_t *)image.bytes + i, 1, digits);
+        text_append(&text, digits);
+    }
+    text_append(&text, "\"\nlibrary @library\n");
+    text_append(&text, program);
+    assert_ok(text_builder_check(&text));
+    *bench = (Bench){.machine = vm_machine(text_builder_get(&text), "cpu"),
+        .options.native = {.allowed = true, .preload = image.preload}};
 }
 
-static void deinit(Bench *bench) {
-    packed_registry_release(bench->registry);
-    native_library_release(bench->library);
-    vm_machine_deinit(&bench->machine);
-}
+static void deinit(Bench *bench) { vm_machine_deinit(&bench->machine); }
 
 static Value run(const Bench *bench, const char *function, const Value *arguments, uint32_t count) {
     OWN(Execution, execution) =
@@ -99,11 +102,39 @@ static void test_native_functions_name_what_they_do_not_take(void **state) {
     deinit(&bench);
 }
 
+static void test_native_code_runs_only_where_it_is_allowed(void **state) {
+    (void)state;
+    Bench bench;
+    uint32_t function;
+    Execution *execution;
+    init(&bench);
+    bench.options.native.allowed = false;
+    assert_ok(executable_find_function(bench.machine.executable, "counted", &function));
+    assert_fails_saying(REFUSED, "add is native code of the model's library",
+        execution_create(bench.machine.residency, &bench.options, function, NULL, 0, &execution));
+    deinit(&bench);
+}
+
+static void test_a_library_with_other_bytes_does_not_run(void **state) {
+    (void)state;
+    Bench bench;
+    uint32_t function;
+    Execution *execution;
+    init(&bench);
+    bench.machine.executable->native_digest.bytes[3] ^= 1;
+    assert_ok(executable_find_function(bench.machine.executable, "counted", &function));
+    assert_fails_saying(CORRUPT, "not those that the executable was made with",
+        execution_create(bench.machine.residency, &bench.options, function, NULL, 0, &execution));
+    deinit(&bench);
+}
+
 int test_native_functions(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytecode_calls_native_functions),
         cmocka_unit_test(test_tensors_of_others_are_not_written),
         cmocka_unit_test(test_native_functions_name_what_they_do_not_take),
+        cmocka_unit_test(test_native_code_runs_only_where_it_is_allowed),
+        cmocka_unit_test(test_a_library_with_other_bytes_does_not_run),
     };
     return cmocka_run_group_tests_name("native_functions", tests, NULL, NULL);
 }
