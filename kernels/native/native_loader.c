@@ -76,7 +76,9 @@ static Error *fill_pointers(void *handle) {
         else if (found)
             memcpy(pointer, &found, sizeof found);
         else
-            FAIL(UNSUPPORTED, "it needs the function %s, which no loaded library has",
+            FAIL(UNSUPPORTED,
+                "it needs the function %s, which no loaded library has (TVM's libtvm_ffi.so has "
+                "it: --native-preload)",
                 function->name);
     }
     return NULL;
@@ -130,7 +132,8 @@ static Error *open_descriptor(int descriptor, void **out) {
     const char *text = reason();
     if (text_starts_with(text, path)) text += strlen(path);
     if (text_starts_with(text, ": ")) text += 2;
-    FAIL(UNSUPPORTED, "cannot be loaded: %s", text);
+    FAIL(UNSUPPORTED, "cannot be loaded: %s%s", text,
+        strstr(text, "TVM") ? " (TVM's libtvm_ffi.so has it: --native-preload)" : "");
 }
 
 Error *native_loader_open(

@@ -17,6 +17,7 @@
 #include "serialize/container/container.h"
 #include "store/database/catalog.h"
 #include "store/jobs/job_events.h"
+#include "scheduler/node/execution_limits.h"
 #include "store/jobs/jobs.h"
 #include "vm/residency/weight_image.h"
 
@@ -35,6 +36,7 @@ typedef struct ControlOptions {
     SettingsCache *settings;
     WorkerPool *pool;                         /* for decoding and packing; may be NULL */
     const WeightImages *images;               /* NULL: none are kept; borrowed */
+    NativeTenants native;                     /* whose native code may run */
     bool isolate;                             /* resident_models.h */
     const char *devices[CONTROL_DEVICES_MAX]; /* SPECs, "cpu", "sim:0,memory=1GiB"; borrowed */
     uint32_t device_count;                    /* 0: cpu alone */

@@ -178,6 +178,7 @@ static Error *open_jobs(Daemon *daemon) {
         .settings = daemon->settings,
         .pool = daemon->pool,
         .images = daemon->weights ? &daemon->images : NULL,
+        .native = options->native,
         .isolate = options->isolate,
         .device_count = options->device_count,
         .changed = job_service_changed,

@@ -22,6 +22,7 @@ typedef struct DaemonOptions {
     bool weight_cache;         /* prepared weights (images) are kept in the home */
     uint64_t weight_cache_max; /* bytes of weight images; 0: see weight_cache.h */
     bool isolate;              /* as in ControlOptions */
+    NativeTenants native;      /* as in ControlOptions */
     /* Called two seconds after the grace if the daemon has not ended: prints a message and ends the
      * process. left: as out_left of daemon_run; words: jobs that have not stopped, a line each. */
     void (*cut)(size_t left, const char *words);

@@ -9,6 +9,7 @@
 #include "scheduler/http/client/json_fields.h"
 #include "store/database/store.h"
 #include "tools/client/command.h"
+#include "tools/client/native_options.h"
 
 enum { GRACE_DEFAULT_S = 30, GRACE_MAX_S = 24 * 3600, SELF_SIZE = 4096 };
 
@@ -24,9 +25,23 @@ const CommandOption command_serve_options[] = {
         "of prepared weights kept in the home (default: a quarter of what is free); 0: none"},
     {"isolate", NULL, false,
         "tenants with the same model share no weights in memory or on disk that make a run faster"},
+    {"native-tenant", "NAME", true,
+        "a tenant whose models may run native code of their libraries (trusted code); repeatable"},
+    NATIVE_PRELOAD_OPTION,
     {"grace", "S", false, "seconds for storing checkpoints at the end (default 30)"},
     {0},
 };
+
+static Error *read_native_tenants(const CommandContext *context, NativeTenants *out) {
+    const char *name;
+    for (uint32_t i = 0; (name = command_option_at(context, "native-tenant", i)); i++) {
+        if (i == NATIVE_TENANTS_MAX)
+            FAIL(USAGE, "--native-tenant: more than %d tenants", NATIVE_TENANTS_MAX);
+        if (!text_is_name(name)) FAIL(USAGE, "--native-tenant %s: not a tenant's name", name);
+        out->names[out->count++] = name;
+    }
+    return NULL;
+}
 
 static Error *say_ready(void *context_pointer, const DaemonReady *ready) {
     const CommandContext *context = context_pointer;
@@ -63,7 +78,7 @@ static void end_by_force(size_t left, const char *words) {
 }
 
 Error *command_serve(CommandContext *context) {
-    char self[SELF_SIZE], *owned_home = NULL;
+    char self[SELF_SIZE], *owned_home = NULL, *preload = NULL;
     int64_t grace_s, log_max, cache_max;
     size_t left;
     DaemonOptions options = {.socket = command_option(context, "socket"),
@@ -82,6 +97,7 @@ Error *command_serve(CommandContext *context) {
     TRY(command_integer(context, "weight-cache-max", 0, INT64_MAX, 0, &cache_max));
     options.weight_cache_max = (uint64_t)cache_max;
     options.isolate = command_flag(context, "isolate");
+    TRY(read_native_tenants(context, &options.native));
     options.weight_cache = cache_max > 0 || !command_flag(context, "weight-cache-max");
     if (command_flag(context, "event-log-max") && !options.event_log)
         FAIL(USAGE, "--event-log-max: there is no --event-log");
@@ -96,10 +112,13 @@ Error *command_serve(CommandContext *context) {
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0) FAIL(IO, "/proc/self/exe cannot be read");
     self[length] = 0;
-    if (!context->home) TRY(store_default_home(&owned_home));
+    TRY(native_options_read_preload(context, &preload));
+    options.native.preload = preload;
+    Error *error = context->home ? NULL : store_default_home(&owned_home);
     options.home = context->home ? context->home : owned_home;
-    Error *error = daemon_run(&options, say_ready, context, &left);
+    if (!error) error = daemon_run(&options, say_ready, context, &left);
     memory_free(owned_home);
+    memory_free(preload);
     TRY(error);
     if (left > 0) context->exit_code = EXIT_SUSPENDED;
     return NULL;

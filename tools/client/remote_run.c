@@ -18,7 +18,7 @@
 #include "tools/client/run_signals.h"
 
 static Error *check_options(const CommandContext *context) {
-    static const char *const local[] = {"profile", "packed", "model"};
+    static const char *const local[] = {"profile", "packed", "native", "native-preload", "model"};
     for (size_t i = 0; i < sizeof local / sizeof *local; i++)
         if (command_flag(context, local[i]))
             FAIL(REFUSED,

@@ -9,6 +9,7 @@
 #include "scheduler/executor/cached_images.h"
 #include "serialize/arrays/array_values.h"
 #include "serialize/checkpoint/checkpoint_class.h"
+#include "tools/client/native_options.h"
 #include "tools/library/packed_bridge.h"
 #include "tools/client/run_signals.h"
 #include "vm/residency/residency.h"
@@ -91,6 +92,9 @@ static Error *read_options(const CommandContext *context, RunMachine *machine) {
     machine->options.check_finite = command_flag(context, "check-finite");
     machine->quiet = context->quiet || context->json;
     TRY(load_packed(context, &machine->options));
+    TRY(native_options_read_preload(context, &machine->native_preload));
+    machine->options.native = (NativeRules){
+        .allowed = command_flag(context, "native"), .preload = machine->native_preload};
     return memory_copy_text(spec ? spec : "cpu", &machine->device_spec);
 }
 
@@ -142,6 +146,7 @@ void run_machine_close(RunMachine *machine) {
     executable_release(machine->executable);
     packed_registry_release(machine->options.packed);
     memory_free(machine->device_spec);
+    memory_free(machine->native_preload);
     *machine = (RunMachine){0};
 }
 

@@ -11,6 +11,7 @@
 
 typedef struct RunMachine {
     char *device_spec;
+    char *native_preload;  /* NULL: none */
     Device *host, *device; /* one and the same for cpu */
     WorkerPool *pool;      /* borrowed */
     Executable *executable;

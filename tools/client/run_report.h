@@ -1,6 +1,7 @@
 #pragma once
 /* Runs to the end or to a suspension, and prints the answer of the verbs run and resume. Callers:
  * command_run.c, command_resume.c, remote_run.c. Threads: the main thread. */
+#include "tools/client/native_options.h"
 #include "tools/client/run_machine.h"
 
 /* Options that the verbs run and resume share. */
@@ -13,9 +14,10 @@
         {"checkpoint", "FILE.lvc", false, "where a suspended execution goes"},                     \
         {"stats", NULL, false, "prints counts, copies, waits, time and memory"},                   \
         {"profile", NULL, false, "prints the time of every operator"},                             \
-        {"check-finite", NULL, false, "fails at the first result that is not finite"}, {           \
-        "packed", "LIB.so", true, "a trusted library that registers packed functions"              \
-    }
+        {"check-finite", NULL, false, "fails at the first result that is not finite"},             \
+        {"packed", "LIB.so", true, "a trusted library that registers packed functions"},           \
+        {"native", NULL, false, "the model's own native code may run (trusted code)"},             \
+        NATIVE_PRELOAD_OPTION
 
 /* The answer of the verbs run and resume, whether the run was here or a daemon's job. */
 typedef struct RunReport {

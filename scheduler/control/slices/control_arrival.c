@@ -62,7 +62,8 @@ Error *control_arrival_open(Control *control, TenantId tenant, const Digest *ide
     self->tenant = tenant;
     self->device = CONTROL_DEVICES_MAX;
     TRY(settings_cache_get_tenant(control->options.settings, tenant, &row));
-    ExecutionLimits limits = execution_limits_of(&row, control->executor->host_bytes);
+    ExecutionLimits limits =
+        execution_limits_of(&row, control->executor->host_bytes, &control->options.native);
     TRY(open_model(self, tenant, identity));
     TRY(open_run(self, &limits, policy, function, TAKE(batch)));
     *out_arrival = TAKE(self);

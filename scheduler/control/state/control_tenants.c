@@ -57,7 +57,8 @@ Error *control_tell_tenant(Control *control, TenantId id) {
         .device_bytes = limit(&tenant, QUOTA_DEVICE_BYTES),
         .host_bytes = limit(&tenant, QUOTA_HOST_BYTES),
         .device_seconds_per_hour = limit(&tenant, QUOTA_DEVICE_SECONDS_PER_HOUR)};
-    ExecutionLimits limits = execution_limits_of(&tenant, control->ports.executor.host_bytes);
+    ExecutionLimits limits =
+        execution_limits_of(&tenant, control->ports.executor.host_bytes, &control->options.native);
     ControlTenant *known = control_find_tenant(control, id);
     if (known) known->limits = limits;
     if (known && tells_the_same(&known->told, &event)) return NULL;

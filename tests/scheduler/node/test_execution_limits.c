@@ -4,6 +4,8 @@
 
 #include "tests/scheduler/control_fixtures.h"
 
+static const NativeTenants nobody = {0};
+
 static Tenant unlimited(void) {
     Tenant tenant = {0};
     for (QuotaId quota = 0; quota < QUOTA_COUNT; quota++) tenant.quotas[quota] = QUOTA_UNLIMITED;
@@ -17,7 +19,7 @@ static void test_execution_limits_are_the_quotas(void **state) {
     tenant.quotas[QUOTA_DEVICE_BYTES] = 1000;
     tenant.quotas[QUOTA_HOST_BYTES] = (int64_t)1 << 30;
     tenant.quotas[QUOTA_DEPTH] = 77;
-    ExecutionLimits limits = execution_limits_of(&tenant, (uint64_t)8 << 30);
+    ExecutionLimits limits = execution_limits_of(&tenant, (uint64_t)8 << 30, &nobody);
     execution_limits_apply(&limits, &options);
     assert_int_equal(options.memory_limit_bytes[SLOT_DEVICE], 1000);
     assert_int_equal(options.memory_limit_bytes[SLOT_HOST], (uint64_t)1 << 30);
@@ -28,18 +30,18 @@ static void test_execution_limits_are_the_quotas(void **state) {
 static void test_execution_limits_are_never_absent(void **state) {
     (void)state;
     Tenant tenant = unlimited();
-    ExecutionLimits limits = execution_limits_of(&tenant, (uint64_t)8 << 30);
+    ExecutionLimits limits = execution_limits_of(&tenant, (uint64_t)8 << 30, &nobody);
     assert_int_equal(limits.device_bytes, 0); /* all that the device has */
     assert_int_equal(limits.host_bytes, (uint64_t)2 << 30);
     assert_int_equal(limits.depth, EXECUTION_DEPTH_DEFAULT);
     tenant.quotas[QUOTA_DEVICE_BYTES] = tenant.quotas[QUOTA_HOST_BYTES] = 0;
     tenant.quotas[QUOTA_DEPTH] = 0;
-    limits = execution_limits_of(&tenant, (uint64_t)8 << 30);
+    limits = execution_limits_of(&tenant, (uint64_t)8 << 30, &nobody);
     assert_int_equal(limits.device_bytes, 1);
     assert_int_equal(limits.host_bytes, EXECUTION_LIMITS_HOST_MIN);
     assert_int_equal(limits.depth, 1);
     tenant.quotas[QUOTA_DEPTH] = tenant.quotas[QUOTA_DEVICE_BYTES] = INT64_MAX;
-    limits = execution_limits_of(&tenant, 0);
+    limits = execution_limits_of(&tenant, 0, &nobody);
     assert_int_equal(limits.depth, INT32_MAX);
     assert_int_equal(limits.device_bytes, INT64_MAX);
 }
@@ -95,8 +97,24 @@ static void test_execution_limits_end_what_takes_more(void **state) {
     }
 }
 
+static void test_native_code_is_allowed_by_the_tenants_name(void **state) {
+    (void)state;
+    ExecutionOptions options = {0};
+    Tenant tenant = {.name = "research"};
+    const NativeTenants native = {.names = {"ops", "research"}, .count = 2, .preload = "lib.so"};
+    ExecutionLimits limits = execution_limits_of(&tenant, 0, &native);
+    execution_limits_apply(&limits, &options);
+    assert_true(options.native.allowed);
+    assert_string_equal(options.native.preload, "lib.so");
+    (void)snprintf(tenant.name, sizeof tenant.name, "researcher");
+    limits = execution_limits_of(&tenant, 0, &native);
+    execution_limits_apply(&limits, &options);
+    assert_false(options.native.allowed);
+}
+
 int test_execution_limits(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native_code_is_allowed_by_the_tenants_name),
         cmocka_unit_test(test_execution_limits_are_the_quotas),
         cmocka_unit_test(test_execution_limits_are_never_absent),
         cmocka_unit_test(test_execution_limits_end_what_takes_more),
