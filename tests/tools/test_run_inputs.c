@@ -6,7 +6,7 @@
 #include "serialize/arrays/npy.h"
 #include "serialize/arrays/npz.h"
 #include "tests/tools/tools_fixtures.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 static const char program[] =
     "function main(a: float32[n], b: int64[]) -> (y: float32[n]) exported {\n"

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "serialize/arrays/npz.h"
 #include "tests/tools/tools_fixtures.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 static const char program[] =
     "constant @x = float32[2] {1, -2}\n"

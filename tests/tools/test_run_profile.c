@@ -1,4 +1,4 @@
-#include "tools/client/run_profile.h"
+#include "tools/run/run_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

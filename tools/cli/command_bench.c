@@ -8,7 +8,7 @@
 #include "scheduler/http/client/json_fields.h"
 #include "serialize/arrays/array_values.h"
 #include "tools/client/remote_models.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 const CommandOption command_bench_options[] = {
     {"input", "FILE.npz|NAME=FILE.npy", true, "inputs, as for run"},

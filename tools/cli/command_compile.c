@@ -7,7 +7,7 @@
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/cli/model_folder.h"
-#include "tools/client/precision_report.h"
+#include "tools/run/precision_report.h"
 #include "tools/client/sandbox.h"
 
 const CommandOption command_compile_options[] = {

@@ -6,10 +6,10 @@
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"
 #include "tools/cli/model_folder.h"
-#include "tools/client/precision_report.h"
+#include "tools/run/precision_report.h"
 #include "tools/client/progress.h"
 #include "tools/client/remote_models.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 #define NO_PREPARE                                                                                 \
     { "no-prepare", NULL, false, "leaves packing the weights for this machine to the first run" }

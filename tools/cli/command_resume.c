@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "tools/client/remote_run.h"
+#include "tools/run/remote_run.h"
 #include "tools/client/route_call.h"
-#include "tools/client/run_report.h"
+#include "tools/run/run_report.h"
 
 const CommandOption command_resume_options[] = {
     {"model", "FILE.lvx", false, "the executable, where the home does not have it"},

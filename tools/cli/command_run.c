@@ -1,5 +1,5 @@
-#include "tools/client/remote_run.h"
-#include "tools/client/run_report.h"
+#include "tools/run/remote_run.h"
+#include "tools/run/run_report.h"
 
 const CommandOption command_run_options[] = {
     {"input", "FILE.npz|NAME=FILE.npy", true,

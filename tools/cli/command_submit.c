@@ -3,7 +3,7 @@
 
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
-#include "tools/client/job_inputs.h"
+#include "tools/run/job_inputs.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
 

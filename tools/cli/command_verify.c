@@ -7,7 +7,7 @@
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
 #include "tools/client/route_call.h"
-#include "tools/client/run_signals.h"
+#include "tools/run/run_signals.h"
 
 const CommandOption command_verify_options[] = {
     {"from", "ID", false, "the checkpoint to replay from; default the newest"},

@@ -105,8 +105,8 @@ typedef struct Executable {
      * functions that no host has are looked for there. A uint8 tensor in slot 0. */
     uint32_t native_library;
     Digest native_digest; /* SHA-256 of those bytes */
-    Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
-    bool outline;    /* large constants have no data; their bytes must not be read */
+    Digest identity;      /* SHA-256 of the manifest; all zero until serialize has computed it */
+    bool outline;         /* large constants have no data; their bytes must not be read */
     /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can
      * run it (executable_check_device). Set by the verifier. */
     bool device_strings;

@@ -32,7 +32,7 @@ typedef struct ExecutionOptions {
      * own. */
     KernelStop *kernel_stop;
     NativeRules native; /* may native code run? preload is borrowed and outlives the execution */
-    bool check_finite; /* fail at the first float output that is not finite, naming the operator */
+    bool check_finite;  /* fail at the first float output that is not finite, naming the operator */
 } ExecutionOptions;
 
 typedef enum RunKind {

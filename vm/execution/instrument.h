@@ -1,7 +1,7 @@
 #pragma once
 /* Instrumentation: a host function called before and after every operator and packed function; it
  * may have the call skipped. An instrument belongs to the host, not to the execution: attach it
- * again after a resume. Set by the command line's profile (tools/client/run_profile.c); called on
+ * again after a resume. Set by the command line's profile (tools/run/run_profile.c); called on
  * the thread of the execution. */
 #include "vm/execution/execution.h"
 #include "vm/execution/instrument_call.h"

@@ -3,7 +3,7 @@
 
 #include "serialize/arrays/array_values.h"
 #include "serialize/arrays/npz.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 static Error *add_to_npz(void *self, NamedArray *inout_array) {
     return npz_writer_add(self, inout_array);

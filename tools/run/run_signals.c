@@ -1,4 +1,4 @@
-#include "tools/client/run_signals.h"
+#include "tools/run/run_signals.h"
 
 #include <errno.h>
 #include <signal.h>

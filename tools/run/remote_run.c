@@ -1,4 +1,4 @@
-#include "tools/client/remote_run.h"
+#include "tools/run/remote_run.h"
 
 #include <math.h>
 #include <signal.h>
@@ -10,12 +10,12 @@
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_checkpoint.h"
-#include "tools/client/job_inputs.h"
+#include "tools/run/job_inputs.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/output_pieces.h"
 #include "tools/client/progress.h"
-#include "tools/client/run_report.h"
-#include "tools/client/run_signals.h"
+#include "tools/run/run_report.h"
+#include "tools/run/run_signals.h"
 
 static Error *check_options(const CommandContext *context) {
     static const char *const local[] = {"profile", "packed", "native", "native-preload", "model"};

@@ -1,4 +1,4 @@
-#include "tools/client/run_job.h"
+#include "tools/run/run_job.h"
 
 #include "base/allocator.h"
 #include "scheduler/executor/job_point.h"

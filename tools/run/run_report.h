@@ -2,7 +2,7 @@
 /* Runs to the end or to a suspension, and prints the answer of the verbs run and resume. Callers:
  * command_run.c, command_resume.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/native_options.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 /* Options that the verbs run and resume share. */
 #define RUN_SHARED_OPTIONS                                                                         \

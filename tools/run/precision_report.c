@@ -1,4 +1,4 @@
-#include "tools/client/precision_report.h"
+#include "tools/run/precision_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "kernels/tensor/philox.h"
 #include "scheduler/http/client/json_fields.h"
 #include "serialize/arrays/array_values.h"
-#include "tools/client/precision_compare.h"
+#include "tools/run/precision_compare.h"
 #include "tools/client/remote.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 static const char made_up[] = "generated", given[] = "given";
 

@@ -1,4 +1,4 @@
-#include "tools/client/run_report.h"
+#include "tools/run/run_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/server/jobs_api.h"
 #include "tools/client/progress.h"
-#include "tools/client/run_profile.h"
-#include "tools/client/run_signals.h"
+#include "tools/run/run_profile.h"
+#include "tools/run/run_signals.h"
 
 typedef struct RunOutcome {
     bool suspended;

@@ -1,4 +1,4 @@
-#include "tools/client/precision_compare.h"
+#include "tools/run/precision_compare.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "tools/client/job_inputs.h"
+#include "tools/run/job_inputs.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "serialize/arrays/npy.h"
 #include "serialize/arrays/npz.h"
 #include "tools/client/remote_models.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
 

@@ -7,7 +7,7 @@
 #include "serialize/checkpoint/checkpoint.h"
 #include "store/weights/weight_cache.h"
 #include "tools/client/model_access.h"
-#include "tools/client/run_job.h"
+#include "tools/run/run_job.h"
 
 typedef struct RunMachine {
     char *device_spec;

@@ -1,4 +1,4 @@
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "serialize/checkpoint/checkpoint_class.h"
 #include "tools/client/native_options.h"
 #include "tools/library/packed_bridge.h"
-#include "tools/client/run_signals.h"
+#include "tools/run/run_signals.h"
 #include "vm/residency/residency.h"
 
 enum { YIELDS_KEPT_MAX = 1 << 16 /* for a run, which has no job to stream them to */ };

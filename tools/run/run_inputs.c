@@ -8,7 +8,7 @@
 #include "serialize/arrays/npz_file.h"
 #include "serialize/arrays/npz_ports.h"
 #include "serialize/arrays/safetensors.h"
-#include "tools/client/run_machine.h"
+#include "tools/run/run_machine.h"
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
 
