@@ -8,7 +8,8 @@ static void assert_rejected(const char *text, const char *saying) {
 
 static void test_assembly_errors_name_their_line(void **state) {
     (void)state;
-    assert_rejected("\n\nfunktion f() {\n}\n", "line 3: constant, primitive, function or packed");
+    assert_rejected(
+        "\n\nfunktion f() {\n}\n", "line 3: constant, library, primitive, function or packed");
     assert_rejected("constant @a = int 1\nconstant @a = int 2\n", "line 2: a is defined twice");
     assert_rejected("function f() {\n Ret 1\n", "line 3: '}' is missing");
     assert_rejected("function f() {\n Rat 1\n}\n", "line 2: unknown opcode Rat");
