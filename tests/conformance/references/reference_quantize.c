@@ -219,6 +219,13 @@ static double of_filter(const ReferenceTensor *from, int64_t filter) {
     return from->values[from->count == 1 ? 0 : filter];
 }
 
+enum { SPATIAL_MAX = SHAPE_RANK_MAX - 2 };
+
+/* The attributes of a convolution, read once a call. */
+typedef struct ConvAttributes {
+    int64_t group, stride[SPATIAL_MAX], dilation[SPATIAL_MAX], before[SPATIAL_MAX];
+} ConvAttributes;
+
 /* The attribute's element, or what it is where it is not given. */
 static int64_t entry(
     const ReferenceCall *call, const char *name, uint32_t index, int64_t otherwise) {
@@ -228,21 +235,32 @@ static int64_t entry(
 }
 
 /* Padding before the input in a dimension, with SAME_UPPER what half of the missing comes to. */
-static int64_t padding(const ReferenceCall *call, uint32_t d, int64_t input, int64_t kernel) {
+static int64_t padding(const ReferenceCall *call, const ConvAttributes *read, uint32_t d,
+    int64_t input, int64_t kernel) {
     const int64_t output = call->outputs[0].shape.dims[2 + d];
     if (strcmp(attributes_text(call->attributes, "auto_pad"), "SAME_UPPER") != 0)
         return entry(call, "pads", d, 0);
-    const int64_t missing = (output - 1) * entry(call, "strides", d, 1) +
-                            (kernel - 1) * entry(call, "dilations", d, 1) + 1 - input;
+    const int64_t missing =
+        (output - 1) * read->stride[d] + (kernel - 1) * read->dilation[d] + 1 - input;
     return missing > 0 ? missing / 2 : 0;
 }
 
-static double convolve(
-    const ReferenceCall *call, uint32_t weights, uint32_t w_zero, const int64_t *index) {
+static ConvAttributes read_attributes(const ReferenceCall *call, const ReferenceTensor *w) {
+    const Shape *input = &call->inputs[0].shape;
+    ConvAttributes read = {.group = attributes_int(call->attributes, "group")};
+    for (uint32_t d = 0; d + 2 < input->rank; d++) {
+        read.stride[d] = entry(call, "strides", d, 1);
+        read.dilation[d] = entry(call, "dilations", d, 1);
+        read.before[d] = padding(call, &read, d, input->dims[2 + d], w->shape.dims[2 + d]);
+    }
+    return read;
+}
+
+static double convolve(const ReferenceCall *call, const ConvAttributes *read, uint32_t weights,
+    uint32_t w_zero, const int64_t *index) {
     const ReferenceTensor *x = &call->inputs[0], *w = &call->inputs[weights];
-    const int64_t group = attributes_int(call->attributes, "group");
     const int64_t channels = w->shape.dims[1],
-                  first = index[1] / (w->shape.dims[0] / group) * channels;
+                  first = index[1] / (w->shape.dims[0] / read->group) * channels;
     Shape taps = shape_make(w->shape.rank - 1, w->shape.dims + 1);
     int64_t tap[SHAPE_RANK_MAX] = {0};
     double sum = 0;
@@ -251,12 +269,10 @@ static double convolve(
         int64_t of[SHAPE_RANK_MAX] = {index[1], tap[0]};
         bool inside = true;
         for (uint32_t d = 0; d + 2 < x->shape.rank; d++) {
-            const int64_t size = x->shape.dims[2 + d];
             of[2 + d] = tap[1 + d];
-            from[2 + d] = index[2 + d] * entry(call, "strides", d, 1) -
-                          padding(call, d, size, w->shape.dims[2 + d]) +
-                          tap[1 + d] * entry(call, "dilations", d, 1);
-            inside = inside && from[2 + d] >= 0 && from[2 + d] < size;
+            from[2 + d] =
+                index[2 + d] * read->stride[d] - read->before[d] + tap[1 + d] * read->dilation[d];
+            inside = inside && from[2 + d] >= 0 && from[2 + d] < x->shape.dims[2 + d];
         }
         if (inside)
             sum += (x->values[reference_flat(&x->shape, from)] - of_filter(&call->inputs[2], 0)) *
@@ -268,17 +284,20 @@ static double convolve(
 }
 
 void reference_conv_integer(ReferenceCall *call) {
+    const ConvAttributes read = read_attributes(call, &call->inputs[1]);
     int64_t index[SHAPE_RANK_MAX] = {0};
     for (int64_t i = 0; i < call->outputs[0].count; i++) {
-        call->outputs[0].values[i] = convolve(call, 1, 3, index);
+        call->outputs[0].values[i] = convolve(call, &read, 1, 3, index);
         (void)reference_next(&call->outputs[0].shape, index);
     }
 }
 
 void reference_qlinear_conv(ReferenceCall *call) {
+    const ConvAttributes read = read_attributes(call, &call->inputs[3]);
     int64_t index[SHAPE_RANK_MAX] = {0};
     for (int64_t i = 0; i < call->outputs[0].count; i++) {
-        const double sum = convolve(call, 3, 5, index) + of_filter(&call->inputs[8], index[1]);
+        const double sum =
+            convolve(call, &read, 3, 5, index) + of_filter(&call->inputs[8], index[1]);
         const double scale = of_filter(&call->inputs[1], 0) *
                              of_filter(&call->inputs[4], index[1]) / of_filter(&call->inputs[6], 0);
         call->outputs[0].values[i] = saturate(
