@@ -31,11 +31,26 @@ static void test_relay_import_knows_programs_by_their_beginning(void **state) {
         assert_false(relay_probe((const uint8_t *)others[i], strlen(others[i])));
 }
 
+/* Stacking takes apart what unstacking put together, for every element type of the family. */
+static void test_relay_import_has_tensor_arrays(void **state) {
+    (void)state;
+    relay_expect(
+        "def @main(%x: Tensor[(?, ?), int64]) {\n"
+        "  let %a = @tensor_array_unstack_tensor2_int64(%x);\n"
+        "  let %b = @tensor_array_write_int64(%a, 1, tensor1_int64(full(9i64, shape=[2])));\n"
+        "  let %s = @tensor_array_stack_int64(@rev(%b));\n"
+        "  let %c = @tensor_array_concat_int64(%b);\n"
+        "  (match? (%s) { tensor2_int64(%y) => %y }, match? (%c) { tensor1_int64(%y) => %y },\n"
+        "   @length(@tensor_array_bool(4))) }",
+        "int64[3,2] 1 2 3 4 5 6 -> int64[3,2] 5 6 9 9 1 2; int64[6] 1 2 9 9 5 6; int32[] 4");
+}
+
 int test_relay_import(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relay_import_runs_a_thin_program),
         cmocka_unit_test(test_relay_import_prefers_the_programs_own_definitions),
         cmocka_unit_test(test_relay_import_knows_programs_by_their_beginning),
+        cmocka_unit_test(test_relay_import_has_tensor_arrays),
     };
     return cmocka_run_group_tests_name("relay_import", tests, NULL, NULL);
 }
