@@ -399,6 +399,266 @@ def tensors():
         yield c
 
 
+@cases_of("sampling")
+def sampling():
+    rng = np.random.default_rng(1)
+    logits = rng.normal(0, 3, (1, 1, 40)).astype("float32")
+    c = Case("samples of logits")
+    x = tensor(logits)
+    c.give(*[c.call("sample_top_p_from_logits", x, t, p, f(u)) for t, p, u in [
+        (f(1.0), f(0.9), 0.1), (f(1.0), f(0.9), 0.5), (f(1.0), f(0.9), 0.999), (f(0.0), f(0.9), 0.5), (f(2.5), f(0.3), 0.7),
+        (f(0.7), 1, 0.95), (1, f(0.05), 0.99)]],
+           c.call("sample_top_p_from_logits", tensor([3.0], "float32"), f(1.0), f(1.0), f(0.5)))
+    yield c
+    probabilities = np.exp(logits) / np.exp(logits).sum()
+    c = Case("samples of probabilities")
+    x = tensor(probabilities)
+    flat = tensor(np.full((1, 3000), 1 / 3000, "float32"))
+    c.give(*[c.call("sample_top_p_from_prob", x, p, f(u)) for p, u in [
+        (f(0.9), 0.1), (f(0.9), 0.6), (f(0.9), 0.99), (f(0.2), 0.9), (1, 0.5), (1, 0.9999), (f(0.999), 0.9999)]],
+           c.call("sample_top_p_from_prob", tensor([0.1, 0.6, 0.3], "float32"), f(0.5), f(0.9)))
+    yield c
+    c = Case("multinomial rows")
+    rows = rng.random((3, 7)).astype("float32")
+    rows /= rows.sum(1, keepdims=True)
+    c.give(c.call("multinomial_from_uniform", tensor(rows), tensor([0.05, 0.5, 0.99], "float32")),
+           c.call("multinomial_from_uniform", tensor(rows), tensor([[0.0], [1.5], [0.3]], "float32")),
+           c.call("multinomial_from_uniform", tensor(rows.reshape(3, 1, 7)), tensor([0.2, 0.7, 0.1], "float32")))
+    yield c
+    c = Case("penalties in place", tolerance=1e-6)
+    b = c.call("copy", buffer(logits.reshape(1, 40)))
+    ids = tensor([3, 7, 3, 39], "int32")
+    c.call("apply_repetition_penalty", b, ids, f(1.3))
+    c.call("apply_presence_and_frequency_penalty", b, tensor([0, 1, 2], "int32"), tensor([1, 4, 2], "int32"), f(0.5), f(0.25))
+    first = c.call("reshape", b, shape(40))
+    c.call("apply_softmax_with_temperature", b, f(0.8))
+    c.give(b, first)
+    yield c
+    c = Case("softmax of one row of two", tolerance=1e-6)
+    b = c.call("copy", buffer([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float32"))
+    c.call("apply_softmax_with_temperature", b, 2)
+    c.give(b)
+    yield c
+    x = tensor(logits)
+    for name, builtin, args in [
+        ("two rows of logits", "sample_top_p_from_logits", [tensor(np.zeros((2, 3)), "float32"), f(1.0), f(1.0), f(0.5)]),
+        ("float64 logits", "sample_top_p_from_logits", [tensor([1.0], "float64"), f(1.0), f(1.0), f(0.5)]),
+        ("too few arguments", "sample_top_p_from_logits", [x, f(1.0), f(1.0)]),
+        ("a string as the temperature", "sample_top_p_from_logits", [x, "a", f(1.0), f(0.5)]),
+        ("two rows of probabilities", "sample_top_p_from_prob", [tensor(np.zeros((2, 3)), "float32"), f(1.0), f(0.5)]),
+        ("int probabilities", "sample_top_p_from_prob", [tensor([1], "int32"), f(1.0), f(0.5)]),
+        ("NaN probabilities", "sample_top_p_from_prob", [tensor([float("nan")] * 3, "float32"), f(1.0), f(0.5)]),
+        ("int64 tokens", "apply_repetition_penalty", [buffer([1.0], "float32"), tensor([0], "int64"), f(1.0)]),
+        ("float64 logits for a penalty", "apply_repetition_penalty", [buffer([1.0], "float64"), tensor([0], "int32"), f(1.0)]),
+        ("float counts", "apply_presence_and_frequency_penalty",
+         [buffer([1.0], "float32"), tensor([0], "int32"), tensor([0.0], "float32"), f(1.0), f(1.0)]),
+        ("softmax of ints", "apply_softmax_with_temperature", [buffer([1], "int32"), f(1.0)]),
+    ]:
+        c = Case("sampling: " + name)
+        c.call(builtin, *args)
+        yield c
+
+
+@cases_of("tensor_cache")
+def tensor_cache():
+    x, y = tensor([1, 2], "int32"), tensor([[0.5]], "float32")
+    c = Case("a cache of tensors")
+    c.call("tensor_cache.clear")
+    nothing = c.call("tensor_cache.get", "w_0")
+    c.give(nothing, c.call("tensor_cache.update", "w_0", x), c.call("tensor_cache.update", "w_1", y, False),
+           c.call("param_array_from_cache", "w", -1), c.call("param_array_from_cache", "w", 1),
+           c.call("param_array_from_cache", "v", -1), c.call("param_array_from_cache", "w", 0),
+           c.call("param_array_from_cache_by_name", tup("w_1", "w_0")), c.call("param_array_from_cache_by_name", tup()),
+           c.call("param_array_from_cache_by_name_unpacked", "w_0", "w_1", "w_0"),
+           c.call("tensor_cache.update", "w_0", y, True), c.call("tensor_cache.get", "w_0"),
+           c.call("tensor_cache.update", "w_0", x, 1), c.call("tensor_cache.get", "w_0"),
+           c.call("tensor_cache.remove", "w_0"), c.call("tensor_cache.get", "w_0"), c.call("tensor_cache.remove", "absent"),
+           c.call("tensor_cache.clear"), c.call("tensor_cache.get", "w_1"))
+    yield c
+    for name, calls in {
+        "a name that exists": [("tensor_cache.update", "a", x), ("tensor_cache.update", "a", x)],
+        "a parameter that is missing": [("tensor_cache.update", "a_0", x), ("param_array_from_cache", "a", 2)],
+        "a name that is missing": [("param_array_from_cache_by_name", tup("a"))],
+        "an int as a name": [("param_array_from_cache_by_name", tup(1))],
+        "an int among the names": [("param_array_from_cache_by_name_unpacked", 3)],
+        "an int as a tensor": [("tensor_cache.update", "a", 3)],
+        "a module of a name that is missing": [("param_module_from_cache_by_name", tup("a"))],
+        "a module of a parameter that is missing": [("param_module_from_cache", "a", 1)],
+        "a folder that does not exist": [("tensor_cache.load", "/nonexistent/folder", 1, 0)],
+    }.items():
+        c = Case("tensor cache: " + name)
+        c.call("tensor_cache.clear")
+        for step in calls:
+            c.call(*step)
+        yield c
+
+
+@cases_of("kv_array")
+def kv_array():
+    rows = np.arange(60, dtype="float32").reshape(20, 3)
+
+    def part(first, count):
+        return tensor(rows[first:first + count])
+
+    c = Case("append grows, popn, clear, update")
+    k = c.call("attention_kv_cache_create", part(0, 2), shape(2, 3), -1)
+    a = c.call("attention_kv_cache_append", k, part(2, 3))
+    one = c.call("attention_kv_cache_view", a)
+    c.call("attention_kv_cache_append", k, part(5, 9))
+    two = c.call("attention_kv_cache_view", k, shape(14, 3))
+    c.call("attention_kv_cache_array_popn", tup(k, k), 2)
+    three = c.call("to_device", c.call("attention_kv_cache_view", k), 1, 0)
+    c.call("attention_kv_cache_update", k, part(10, 10))
+    four = c.call("to_device", c.call("attention_kv_cache_view", k), 1, 0)
+    c.call("attention_kv_cache_array_clear", tup(k))
+    c.give(three, four, c.call("attention_kv_cache_view", k), c.call("shape_of", one), c.call("shape_of", two))
+    yield c
+    c = Case("a filled count of its own, int8 rows of two dimensions")
+    cube = np.arange(24, dtype="int8").reshape(4, 2, 3)
+    k = c.call("attention_kv_cache_create", tensor(cube), shape(8, 2, 3), 2)
+    c.call("attention_kv_cache_append", k, tensor(cube[:1]))
+    c.give(c.call("attention_kv_cache_view", k))
+    yield c
+    for sinks in (0, 2):
+        c = Case(f"a ring with {sinks} sinks")
+        k = c.call("attention_kv_cache_create", part(0, 1), shape(8, 3), 0)
+        first, views = 0, []
+        for count in (3, 2, 4, 1, 5, 6):
+            name = "attention_kv_cache_window_override" + ("_with_sinks" if sinks else "")
+            c.call(name, k, part(first, count), 8, *([sinks] if sinks else []))
+            first = (first + count) % 12
+            views.append(c.call("to_device", c.call("attention_kv_cache_view", k), 1, 0))
+        c.give(*views)
+        yield c
+    good = [part(0, 2), shape(4, 3), -1]
+    for name, step in {
+        "another element type": ("attention_kv_cache_append", tensor([[1, 2, 3]], "int32")),
+        "other rows": ("attention_kv_cache_append", tensor(np.zeros((1, 4)), "float32")),
+        "an update of another count": ("attention_kv_cache_update", part(0, 3)),
+        "a view of another count": ("attention_kv_cache_view", shape(3, 3)),
+        "a view of other rows": ("attention_kv_cache_view", shape(2, 4)),
+        "more rows than the ring": ("attention_kv_cache_window_override", part(0, 5), 4),
+        "more rows than the ring has beside its sinks": ("attention_kv_cache_window_override_with_sinks", part(0, 3), 4, 2),
+        "an int": ("attention_kv_cache_append", 3),
+    }.items():
+        c = Case("kv array: " + name)
+        k = c.call("attention_kv_cache_create", *good)
+        c.call(step[0], k, *step[1:])
+        yield c
+    c = Case("kv array: more rows dropped than there are")
+    k = c.call("attention_kv_cache_create", *good)
+    c.call("attention_kv_cache_array_popn", tup(k), 3)
+    yield c
+    c = Case("kv array: a negative count dropped")
+    k = c.call("attention_kv_cache_create", *good)
+    c.call("attention_kv_cache_array_popn", tup(k), -1)
+    yield c
+    c = Case("kv array: a tuple of ints")
+    c.call("attention_kv_cache_array_clear", tup(1))
+    yield c
+
+
+@tvm.register_global_func("test.rnn_get")
+def _rnn_get(state, seqs, histories, out):
+    data = state.numpy()
+    out.copyfrom(np.stack([data[s, h] for s, h in zip(seqs.numpy(), histories.numpy())]))
+
+
+@tvm.register_global_func("test.rnn_set")
+def _rnn_set(state, seqs, histories, data):
+    all_data, new = state.numpy(), data.numpy()
+    for i, (s, h) in enumerate(zip(seqs.numpy(), histories.numpy())):
+        all_data[s, (h + 1) % all_data.shape[1]] = new[i]
+    state.copyfrom(all_data)
+
+
+@cases_of("rnn_state")
+def rnn_state():
+    get, put = function("test.rnn_get"), function("test.rnn_set")
+    initial = tup(tensor(np.full((2, 2), 0.5), "float32"), tensor([7, 8, 9], "int32"))
+
+    def create(case, layers=2, seqs=3, history=3, values=initial, count=2):
+        return case.call("rnn_state_create", layers, seqs, history, tup(*[get] * count), tup(*[put] * count), values)
+
+    def read(case, state, layer, value, n):
+        out = case.call("copy", buffer(np.zeros((n, 2, 2) if value == 0 else (n, 3)), "float32" if value == 0 else "int32"))
+        case.call("rnn_state_get", state, layer, value, out)
+        return out
+
+    def value(seed, n):
+        return tensor(np.random.default_rng(seed).integers(0, 9, (n, 2, 2)), "float32")
+
+    c = Case("rounds of two sequences, fork, popn")
+    s = create(c)
+    c.call("kv_state_add_sequence", s, 10)
+    c.call("kv_state_add_sequence", s, -4)
+    c.call("kv_state_begin_forward", s, shape(10), shape(1))
+    a = read(c, s, 0, 0, 1)
+    c.call("rnn_state_set", s, 1, 0, value(1, 1))
+    c.call("rnn_state_set", s, 0, 1, tensor([[1, 2, 3]], "int32"))
+    same = read(c, s, 1, 0, 1)
+    c.call("kv_state_end_forward", s)
+    b = c.call("rnn_state_debug_get", s, 1, 0, 10)
+    i = c.call("rnn_state_debug_get", s, 0, 1, 10)  # TVM does not clear what no round has set
+    c.call("kv_state_fork_sequence", s, 10, 11, -1)
+    c.call("kv_state_begin_forward", s, shape(10, 11), shape(1, 1))
+    d = read(c, s, 1, 0, 2)
+    for layer in (0, 1):
+        c.call("rnn_state_set", s, layer, 0, value(2 + layer, 2))
+    c.call("kv_state_end_forward", s)
+    e = c.call("rnn_state_debug_get", s, 1, 0, 11)
+    c.call("kv_state_popn", s, 11, 1)
+    g = c.call("rnn_state_debug_get", s, 1, 0, 11)
+    h = c.call("rnn_state_debug_get", s, 1, 0, 10)
+    c.call("kv_state_remove_sequence", s, 10)
+    c.call("kv_state_add_sequence", s, 12)
+    c.give(a, same, b, d, e, g, h, i, c.call("rnn_state_debug_get", s, 1, 0, 12), c.call("rnn_state_debug_get", s, 0, 1, -4))
+    yield c
+    c = Case("a prefill cannot be taken back, chains as trees")
+    s = create(c, 1, 2, 4)
+    c.call("kv_state_add_sequence", s, 0)
+    c.call("kv_state_begin_forward", s, shape(0), shape(1))
+    c.call("rnn_state_set", s, 0, 0, value(5, 1))
+    c.call("kv_state_end_forward", s)
+    c.call("kv_state_popn", s, 0, 1)
+    back = c.call("rnn_state_debug_get", s, 0, 0, 0)
+    c.call("kv_state_clear", s)
+    c.call("kv_state_add_sequence", s, 5)
+    c.call("kv_state_begin_forward", s, shape(5), shape(5))
+    c.call("rnn_state_set", s, 0, 0, value(6, 1))
+    c.call("kv_state_end_forward", s)
+    c.give(back, c.call("rnn_state_debug_get", s, 0, 0, 5))
+    yield c
+    for name, steps in {
+        "a sequence twice": [("kv_state_add_sequence", 1), ("kv_state_add_sequence", 1)],
+        "a fourth sequence": [("kv_state_add_sequence", i) for i in range(4)],
+        "removing an absent one": [("kv_state_remove_sequence", 1)],
+        "forking an absent one": [("kv_state_fork_sequence", 1, 2, -1)],
+        "forking into one that exists": [("kv_state_add_sequence", 1), ("kv_state_fork_sequence", 1, 1, -1)],
+        "popping an absent one": [("kv_state_popn", 1, 0)],
+        "popping more than the history": [("kv_state_add_sequence", 1), ("kv_state_popn", 1, 1)],
+        "popping a negative count": [("kv_state_add_sequence", 1), ("kv_state_popn", 1, -1)],
+        "beginning with an absent one": [("kv_state_add_sequence", 1), ("kv_state_begin_forward", shape(2), shape(1))],
+        "two sequences and one length": [("kv_state_add_sequence", 1), ("kv_state_begin_forward", shape(1, 1), shape(1))],
+        "debug_get of an absent one": [("rnn_state_debug_get", 0, 0, 1)],
+        "a pop of a prefill": [("kv_state_add_sequence", 1), ("kv_state_begin_forward", shape(1), shape(3)),
+                               ("kv_state_end_forward",), ("kv_state_popn", 1, 1)],
+        "setting before the round": [("kv_state_add_sequence", 1), ("rnn_state_set", 0, 0, value(1, 1))],
+    }.items():
+        c = Case("rnn state: " + name)
+        s = create(c)
+        for step in steps:
+            c.call(step[0], s, *step[1:])
+        yield c
+    for name, args in {
+        "no layers": dict(layers=0), "no sequences": dict(seqs=0), "no history": dict(history=0), "no values": dict(values=tup()),
+        "one getter for two values": dict(count=1), "ints as values": dict(values=tup(1, 2)),
+    }.items():
+        c = Case("rnn state: " + name)
+        create(c, **args)
+        yield c
+
+
 @tvm.register_global_func("test.fill")
 def _fill(to, source):
     to.copyfrom(source)

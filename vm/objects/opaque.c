@@ -44,6 +44,12 @@ Error *opaque_copy(const Opaque *opaque, Opaque **out) {
     return opaque_create(opaque->meter, opaque->kind, state, out);
 }
 
+Error *opaque_charge(Opaque *opaque, uint64_t more_bytes) {
+    return object_meter_charge(opaque->meter, more_bytes);
+}
+
+void opaque_refund(Opaque *opaque, uint64_t bytes) { object_meter_refund(opaque->meter, bytes); }
+
 Error *shape_heap_create(uint32_t count, ShapeHeap **out) {
     if (count > SHAPE_HEAP_CELLS_MAX)
         FAIL(INVALID, "a shape heap of %u cells; there may be %d", count, SHAPE_HEAP_CELLS_MAX);

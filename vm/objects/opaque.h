@@ -12,7 +12,8 @@
 typedef struct OpaqueKind {
     const char *name; /* stored in checkpoints */
     void (*destroy)(void *state);
-    uint64_t (*bytes)(const void *state); /* bytes of memory of the state; constant */
+    uint64_t (*bytes)(const void *state); /* bytes of memory of the state; it grows
+                                           * only after opaque_charge */
     /* Makes a copy that later changes of the original do not affect. */
     Error *(*copy)(const void *state, void **out);
     Error *(*save)(const void *state, ByteWriter *writer);
@@ -35,6 +36,11 @@ MUST_CHECK Error *opaque_create(
 void opaque_release(Opaque *opaque);
 DEFINE_OWN(Opaque, opaque_release);
 MUST_CHECK Error *opaque_copy(const Opaque *opaque, Opaque **out);
+/* Charges a state's growth to the object's meter, before the state grows: `bytes` of the kind gives
+ * the new size from then on. Errors: EXHAUSTED. */
+MUST_CHECK Error *opaque_charge(Opaque *opaque, uint64_t more_bytes);
+/* Takes a charge back whose growth did not happen. */
+void opaque_refund(Opaque *opaque, uint64_t bytes);
 
 /* Relax's shape heap: a fixed number of int64 cells, all 0 at first. */
 extern const OpaqueKind opaque_shape_heap;

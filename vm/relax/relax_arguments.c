@@ -182,3 +182,40 @@ Error *relax_new_shape(const int64_t *dims, uint64_t rank, Value *out) {
     *out = value_object(OBJECT_SHAPE, object);
     return NULL;
 }
+
+void relax_bytes_close(RelaxBytes *bytes) { memory_free(bytes->owned); }
+
+Error *relax_open_written(
+    const PackedCall *call, const char *name, Tensor *tensor, bool read, RelaxBytes *out) {
+    *out = (RelaxBytes){.tensor = tensor};
+    if (tensor->dtype == DTYPE_STRING) FAIL(INVALID, "%s is a tensor of strings", name);
+    if (!tensor->storage->opaque && !tensor_is_sole(tensor))
+        FAIL(INVALID,
+            "%s is an input, a constant or held twice, and may not be written: use a tensor of "
+            "alloc_tensor",
+            name);
+    if (read) TRY(relax_readable(call, name, tensor));
+    if (call->execution && !execution_owns_memory(call->execution, tensor))
+        FAIL(INVALID, "%s is in memory of %s, which is not slot %u here", name,
+            tensor->storage->device->name, tensor->storage->slot);
+    storage_forget_annotation(tensor->storage);
+    if (tensor->storage->device->class_->host_memory) {
+        out->bytes = tensor_data(tensor);
+        return NULL;
+    }
+    TRY(memory_alloc(1, tensor_bytes(tensor), &out->owned));
+    out->bytes = out->owned;
+    return read ? tensor_copy_to_host(tensor, out->bytes) : NULL;
+}
+
+Error *relax_store(const RelaxBytes *bytes) {
+    if (bytes->owned && tensor_bytes(bytes->tensor) > 0)
+        TRY(tensor_copy_from_host(bytes->tensor, bytes->owned));
+    bytes->tensor->written = true;
+    return NULL;
+}
+
+Error *relax_expect_dtype(const char *name, const Tensor *tensor, DType dtype) {
+    if (tensor->dtype == dtype) return NULL;
+    FAIL(INVALID, "%s is %s, not %s", name, dtype_name(tensor->dtype), dtype_name(dtype));
+}

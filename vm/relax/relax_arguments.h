@@ -60,3 +60,19 @@ void relax_free_memory(void **block);
 MUST_CHECK Error *relax_ints(const PackedCall *call, const char *name, const Value *value,
     int64_t **out_owned, uint32_t *out_count);
 MUST_CHECK Error *relax_new_shape(const int64_t *dims, uint64_t rank, Value *out);
+
+/* A tensor's bytes in host memory while a function works on them. */
+typedef struct RelaxBytes {
+    Tensor *tensor; /* borrowed */
+    void *bytes;    /* of the tensor or of `owned` */
+    void *owned;    /* a copy; NULL where the device's memory is host memory */
+} RelaxBytes;
+void relax_bytes_close(RelaxBytes *bytes);
+#define OWN_TENSOR_BYTES(name) __attribute__((cleanup(relax_bytes_close))) RelaxBytes name
+/* Opens a tensor that the function will write: it is in a mutable storage, or the caller's register
+ * is the only holder. read: its elements are also read. Errors: INVALID. */
+MUST_CHECK Error *relax_open_written(
+    const PackedCall *call, const char *name, Tensor *tensor, bool read, RelaxBytes *out);
+/* Brings the bytes into the tensor. */
+MUST_CHECK Error *relax_store(const RelaxBytes *bytes);
+MUST_CHECK Error *relax_expect_dtype(const char *name, const Tensor *tensor, DType dtype);

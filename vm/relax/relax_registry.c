@@ -1,6 +1,7 @@
 #include "vm/relax/relax_registry.h"
 
 #include "vm/objects/packed_internal.h"
+#include "vm/relax/relax_opaque.h"
 
 static const RelaxBuiltin builtins[] = {
 #define RELAX_BUILTIN(function, name, signature, meaning)                                          \
@@ -8,6 +9,8 @@ static const RelaxBuiltin builtins[] = {
 #include "vm/relax/relax_builtins.def"
 #undef RELAX_BUILTIN
 };
+
+static const OpaqueKind *const kinds[] = {&relax_kv_array, &relax_rnn_state};
 
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
 
@@ -28,5 +31,7 @@ Error *relax_registry_add(PackedRegistry *registry) {
     for (uint32_t i = 0; i < BUILTIN_COUNT; i++)
         TRY(packed_registry_add(
             registry, builtins[i].name, -1, call_builtin, (void *)(uintptr_t)&builtins[i], NULL));
+    for (uint32_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        TRY(packed_registry_add_opaque_kind(registry, kinds[i]));
     return NULL;
 }

@@ -21,3 +21,6 @@ Value relax_floats(uint32_t rank, const int64_t *dims, const float *values);
 Value relax_int32s(uint32_t count, const int32_t *values);
 /* The same for a call of which nothing is known. */
 void relax_try(const char *name, Value *owned_arguments, uint32_t count);
+/* Saves a state, loads it, and compares the bytes of both; loads no truncation of them. Bytes with
+ * one bit changed are loaded or refused. */
+void relax_check_saving(const struct OpaqueKind *kind, const struct Opaque *opaque);

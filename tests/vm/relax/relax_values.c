@@ -79,3 +79,37 @@ void relax_try(const char *name, Value *owned_arguments, uint32_t count) {
     value_release(&result);
     error_free(error); /* either is right */
 }
+
+/* Loads bytes; a state must be usable, and is released. */
+static bool loads(const OpaqueKind *kind, const uint8_t *data, size_t size) {
+    ByteReader reader = byte_reader(data, size);
+    void *state;
+    Error *error = kind->load(&reader, &state);
+    if (error) {
+        error_free(error);
+        return false;
+    }
+    ByteWriter OWN_BYTES(again) = {0};
+    assert_ok(kind->save(state, &again));
+    kind->destroy(state);
+    return true;
+}
+
+void relax_check_saving(const OpaqueKind *kind, const Opaque *opaque) {
+    ByteWriter OWN_BYTES(bytes) = {0};
+    ByteWriter OWN_BYTES(again) = {0};
+    assert_ok(kind->save(opaque->state, &bytes));
+    Opaque *copy;
+    assert_ok(opaque_copy(opaque, &copy));
+    assert_ok(kind->save(copy->state, &again));
+    assert_int_equal(again.size, bytes.size);
+    assert_memory_equal(again.data, bytes.data, bytes.size);
+    opaque_release(copy);
+    assert_true(loads(kind, bytes.data, bytes.size));
+    for (size_t size = 0; size < bytes.size; size++) assert_false(loads(kind, bytes.data, size));
+    for (size_t bit = 0; bit < bytes.size * 8; bit++) {
+        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        (void)loads(kind, bytes.data, bytes.size);
+        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
