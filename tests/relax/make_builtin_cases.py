@@ -23,7 +23,10 @@ CASES = {}
 
 def tensor(array, dtype=None):
     array = np.asarray(array, dtype)
-    return {"tensor": [str(array.dtype), list(array.shape), array.reshape(-1).tolist()]}
+    flat = array.reshape(-1).tolist()
+    if array.dtype.kind == "f":
+        flat = [int(x) if x == int(x) else float(f"{x:.8g}") for x in flat] if np.isfinite(array).all() else flat
+    return {"tensor": [str(array.dtype), list(array.shape), flat]}
 
 
 def buffer(array, dtype=None):
@@ -32,6 +35,11 @@ def buffer(array, dtype=None):
 
 def shape(*dims):
     return {"shape": list(dims)}
+
+
+def ints(*values):
+    """A sequence of ints that may be negative or many: a shape for TVM, a tuple here."""
+    return {"ints": list(values)}
 
 
 def dtype(name):
@@ -84,7 +92,7 @@ class Case:
         (kind, value), = spec.items()
         if kind == "f":
             return ib.convert_constant(float(value))
-        if kind == "shape":
+        if kind in ("shape", "ints"):
             return ib.convert_constant(tvm.runtime.ShapeTuple(value))
         if kind == "dtype":
             return ib.convert_constant(tvm.DataType(value))
@@ -95,7 +103,8 @@ class Case:
                 return constant
             register = self.next
             self.next += 1
-            ib.emit_call("vm.builtin.copy", args=[constant], dst=ib.r(register))
+            # a copy: equal constants are one tensor there
+            ib.emit_call("vm.builtin.to_device", args=[constant, ib.imm(1), ib.imm(0)], dst=ib.r(register))
             return ib.r(register)
         if kind == "tuple":
             operands = [self._operand(ib, x) for x in value]
@@ -656,6 +665,316 @@ def rnn_state():
     }.items():
         c = Case("rnn state: " + name)
         create(c, **args)
+        yield c
+
+
+KV_ROLES = ("append append_mla ragged prefill decode prefill_sliding decode_sliding tree_paged tree mla merge rotary copy debug "
+            "compact").split()
+
+
+def kv_functions(heads, kv_heads, size, layers, page_size, theta, scale, kv_dtype, window=1024):
+    """TVM's own kernels, which the cache calls there."""
+    from tvm.relax.frontend.nn.llm import kv_cache as k
+    scaling = {}
+    found = {
+        "append": k._kv_cache_transpose_append(kv_heads, size, kv_dtype, page_size),
+        "append_mla": k._kv_cache_transpose_append_mla(size, kv_dtype, page_size),
+        "ragged": k._attention_prefill_ragged_cpu(kv_heads, heads, size, size, kv_dtype, scaling),
+        "prefill": k._attention_prefill_cpu(kv_heads, heads, size, kv_dtype, False, scaling, page_size),
+        "decode": k._attention_decode_cpu(kv_heads, heads, size, kv_dtype, False, scaling, page_size),
+        "prefill_sliding": k._attention_prefill_cpu(kv_heads, heads, size, kv_dtype, True, scaling, page_size, window),
+        "decode_sliding": k._attention_decode_cpu(kv_heads, heads, size, kv_dtype, True, scaling, page_size),
+        "tree": k.tree_attn_cpu(kv_heads, heads, size, kv_dtype, scaling),
+        "tree_paged": k.tree_attn_with_paged_kv_cache_cpu(kv_heads, heads, size, kv_dtype, scaling),
+        "merge": k._merge_state_inplace_cpu(kv_dtype),
+        "rotary": k.llama_rope_with_position_map(theta, scale, size, heads, kv_heads, kv_dtype, scaling, size),
+        "copy": k._copy_single_page_cpu(kv_heads, page_size, size, kv_dtype),
+        "compact": k._compact_kv_copy_cpu(kv_heads, size, kv_dtype, page_size),
+    }
+    built = {"debug": kv_debug}
+    for role, primitive in found.items():
+        module = tvm.IRModule({"main": primitive.with_attr("global_symbol", "main")})
+        with tvm.target.Target("llvm"):
+            built[role] = tvm.compile(module, target="llvm")["main"]
+    return built
+
+
+def kv_debug(pages, positions, keys, values, layer):
+    """TVM's own function has a fixed page size."""
+    data, at = pages.numpy(), positions.numpy()
+    for which, out in enumerate((keys, values)):
+        full = out.numpy()
+        full[int(layer)] = np.stack([data[p // data.shape[3], which, :, p % data.shape[3]] for p in at])
+        out.copyfrom(full)
+
+
+class KvCase(Case):
+    """A case with a paged cache; TVM gets its own compiled kernels."""
+    cache_of_functions = {}
+
+    def __init__(self, name, heads=4, kv_heads=2, size=8, layers=1, page_size=4, reserved=4, capacity=64, chunk=32, windows=0,
+                 rope=0, theta=10000.0, scale=1.0, kinds=None, window=None, kv_dtype="float32", tolerance=2e-5, first_layer=0):
+        super().__init__(name, tolerance)
+        self.sizes = (heads, kv_heads, size, layers, page_size, theta, scale, kv_dtype)
+        self.heads, self.kv_heads, self.size, self.layers, self.kv_dtype = heads, kv_heads, size, layers, kv_dtype
+        self.first_layer, self.rng = first_layer, np.random.default_rng(len(name))
+        config = [reserved, capacity, chunk, page_size, windows] + ([window] if window else [])
+        functions = {role: tup("tirx", function("test.kv_" + role)) for role in KV_ROLES}
+        self.cache = self.call(
+            "paged_attention_kv_cache_create", ints(*config), ints(first_layer, first_layer + layers), heads, kv_heads, size, size,
+            ints(*(kinds or [0] * (first_layer + layers))), False, rope, f(scale), f(theta), None, tensor(0.0, kv_dtype),
+            function("test.kv_append"), function("test.kv_append_mla"), functions["ragged"], functions["prefill"],
+            functions["decode"], functions["prefill_sliding"], functions["decode_sliding"], functions["tree_paged"],
+            functions["tree"], tup(), tup(function("test.kv_merge"), function("test.kv_merge")), function("test.kv_rotary"),
+            function("test.kv_copy"), function("test.kv_debug"), function("test.kv_compact"))
+
+    def state(self, builtin, *args):
+        return self.call(builtin, self.cache, *args)
+
+    def add(self, *seqs):
+        for seq in seqs:
+            self.state("kv_state_add_sequence", seq)
+
+    def begin(self, seqs, lengths, parents=None):
+        self.state("kv_state_begin_forward", ints(*seqs), ints(*lengths), *([ints(*parents)] if parents is not None else []))
+        self.total = sum(lengths)
+
+    def random(self, *dims):
+        return tensor((self.rng.integers(-24, 25, dims) / 8).astype(self.kv_dtype))
+
+    def zeros(self, *dims, kind=None):
+        return self.call("copy", buffer(np.zeros(dims, kind or self.kv_dtype)))
+
+    def forward(self, seqs, lengths, parents=None, give=True):
+        self.begin(seqs, lengths, parents)
+        for layer in range(self.first_layer, self.first_layer + self.layers):
+            out = self.zeros(self.total, self.heads, self.size)
+            self.state("attention_kv_cache_attention_with_fused_qkv", layer, f(0.3),
+                       self.random(self.total, self.heads + 2 * self.kv_heads, self.size), out)
+            if give:
+                self.give(out)
+        # TVM gives a view that the next round writes
+        self.give(self.call("to_device", self.state("attention_kv_cache_get_query_positions"), 1, 0))
+        self.state("kv_state_end_forward")
+        self.counts(seqs)
+
+    def counts(self, seqs):
+        self.give(self.state("attention_kv_cache_get_num_available_pages"),
+                  self.state("attention_kv_cache_get_total_sequence_length"),
+                  *[self.state("attention_kv_cache_get_sequence_length", seq) for seq in seqs])
+
+    def content(self, seq, begin, end):
+        keys, values = (self.zeros(self.layers, end - begin, self.kv_heads, self.size) for _ in range(2))
+        self.state("attention_kv_cache_debug_get_kv", seq, begin, end, keys, values)
+        self.give(keys, values)
+
+    def build(self):
+        if self.sizes not in self.cache_of_functions:
+            self.cache_of_functions[self.sizes] = kv_functions(*self.sizes)
+        for role, compiled in self.cache_of_functions[self.sizes].items():
+            tvm.register_global_func("test.kv_" + role, compiled, override=True)
+        return super().build()
+
+
+@cases_of("paged")
+def paged():
+    for rope in (0, 1, 2):
+        c = KvCase(f"prefill and decode of two sequences, rope mode {rope}", rope=rope)
+        c.give(c.state("attention_kv_cache_empty"))
+        c.add(0, 7)
+        c.forward([0, 7], [5, 3])
+        c.forward([7, 0], [1, 1])
+        c.forward([0], [6])
+        c.forward([0, 7], [1, 1])
+        c.content(0, 0, 13)
+        c.content(7, 2, 5)
+        c.give(c.state("attention_kv_cache_empty"))
+        yield c
+    c = KvCase("forks, popn and removal", rope=1, capacity=96)
+    c.add(1)
+    c.forward([1], [10])
+    c.state("kv_state_fork_sequence", 1, 2, -1)
+    c.counts([1, 2])
+    c.forward([1, 2], [1, 2])
+    c.state("kv_state_fork_sequence", 1, 3, 8)
+    c.counts([1, 2, 3])
+    c.forward([3, 1, 2], [2, 1, 1])
+    c.state("kv_state_fork_sequence", 2, 4, 3)
+    c.counts([4])
+    c.forward([4, 3], [1, 5])
+    c.state("kv_state_popn", 3, 4)
+    c.counts([3])
+    c.state("kv_state_popn", 3, 5)
+    c.counts([1, 2, 3, 4])
+    c.state("kv_state_popn", 2, 0)
+    c.forward([3, 2], [3, 1])
+    c.state("kv_state_remove_sequence", 1)
+    c.counts([2, 3, 4])
+    c.content(3, 0, 7)
+    c.content(2, 0, 14)
+    c.state("kv_state_remove_sequence", 2)
+    c.state("kv_state_remove_sequence", 4)
+    c.counts([3])
+    c.state("kv_state_remove_sequence", 3)
+    c.give(c.state("attention_kv_cache_empty"), c.state("attention_kv_cache_get_num_available_pages"))
+    yield c
+    c = KvCase("a fork at the end of a page and a chain of forks", capacity=96, reserved=5)
+    c.add(0)
+    c.forward([0], [8])
+    c.state("kv_state_fork_sequence", 0, 1, -1)
+    c.counts([0, 1])
+    c.forward([0, 1], [4, 4])
+    c.state("kv_state_fork_sequence", 1, 2, -1)
+    c.forward([1, 2], [5, 1])
+    c.state("kv_state_fork_sequence", 1, 3, 12)
+    c.forward([0, 1, 2, 3], [1, 1, 1, 1])
+    c.state("kv_state_clear")
+    c.give(c.state("attention_kv_cache_get_num_available_pages"))
+    c.add(0)
+    c.forward([0], [2])
+    yield c
+    for sink in (0, 3):
+        c = KvCase(f"a window with {sink} sinks", windows=1, rope=1, capacity=64)
+        c.add(0, 1)
+        c.state("attention_kv_cache_enable_sliding_window_for_seq", 0, 9, sink)
+        for lengths in ([4, 3], [4, 3], [1, 1], [5, 1], [1, 1], [1, 1], [7, 2], [1, 1], [1, 1]):
+            c.forward([0, 1], lengths)
+        c.content(0, 0, 9)
+        yield c
+    c = KvCase("a token tree of two sequences and its leaves", rope=1)
+    c.add(0, 1)
+    c.forward([0, 1], [6, 3])
+    c.forward([0, 1], [5, 4], [-1, 0, 0, 1, 1, -1, 0, 1, 0])
+    c.state("attention_kv_cache_commit_accepted_token_tree_nodes", ints(0, 1), ints(4, 3))
+    c.counts([0, 1])
+    c.content(0, 0, 9)
+    c.content(1, 0, 5)
+    c.forward([0, 1], [1, 1])
+    c.forward([0, 1], [3, 1], [-1, -1, 0, -1])
+    c.state("attention_kv_cache_commit_accepted_token_tree_nodes", ints(0, 1), ints(-1, 0))
+    c.counts([0, 1])
+    c.forward([1], [2])
+    yield c
+    c = KvCase("a chain as a tree", rope=1)
+    c.add(3)
+    c.forward([3], [4])
+    c.forward([3], [3], [-1, 0, 1])
+    c.state("attention_kv_cache_commit_accepted_token_tree_nodes", ints(3), ints(1))
+    c.counts([3])
+    c.forward([3], [1])
+    yield c
+    c = KvCase("layers from 2 on", kinds=[0] * 4, first_layer=2)
+    c.add(0)
+    c.forward([0], [3])
+    yield c
+    c = KvCase("parts of attention and their merge", rope=0, layers=2)
+    c.add(0, 1)
+    c.forward([0, 1], [6, 2])
+    c.begin([0, 1], [3, 2])
+    queries, keys, values = c.random(5, 4, 8), c.random(5, 2, 8), c.random(5, 2, 8)
+    one, two, lse_one, lse_two = c.zeros(5, 4, 8), c.zeros(5, 4, 8), c.zeros(5, 4, kind="float32"), c.zeros(5, 4, kind="float32")
+    c.state("attention_kv_cache_self_attention", 0, f(0.25), queries, keys, values, one, lse_one)
+    c.state("attention_kv_cache_cross_attention", 0, f(0.25), queries, two, lse_two)
+    kept = [c.call("to_device", x, 1, 0) for x in (one, lse_one)]
+    pair = c.state("attention_kv_cache_merge_attn_output_inplace", one, lse_one, two, lse_two)
+    shared = c.zeros(5, 4, 8)
+    c.state("attention_kv_cache_attention_with_shared_kv", 1, f(0.25), queries, keys, values, shared)
+    c.give(*kept, two, lse_two, pair, shared)
+    yield c
+    for rope, scale, theta, kv_dtype in ((0, 1.0, 10000.0, "float32"), (1, 0.1, 500000.5, "float16"), (2, 1.0, 1e20, "float32")):
+        c = KvCase(f"export and import of pages, rope mode {rope}", layers=2, rope=rope, scale=scale, theta=theta, kv_dtype=kv_dtype,
+                   tolerance=2e-5 if kv_dtype == "float32" else 4e-3)
+        c.add(0)
+        c.forward([0], [6])
+        text = c.state("attention_kv_cache_get_checkpoint_metadata", 0)
+        c.give(text, c.state("attention_kv_cache_get_layout_hash"))
+        groups = []
+        for layer in range(2):
+            groups.append(c.zeros(1, 2, 2, 2, 4, 8))
+            c.state("attention_kv_cache_export_page_group", 0, layer, groups[-1])
+        c.give(*groups)
+        c.forward([0], [9])
+        c.state("attention_kv_cache_prepare_import", 0, text)
+        c.give(c.state("attention_kv_cache_get_num_available_pages"))
+        for layer in (1, 0):
+            c.state("attention_kv_cache_import_page_group", 0, layer, groups[layer])
+        c.state("attention_kv_cache_finish_import", 0)
+        c.counts([0])
+        c.content(0, 0, 6)
+        c.forward([0], [1])
+        yield c
+    c = KvCase("pages run out")
+    c.add(0)
+    c.forward([0], [32])
+    c.forward([0], [32])
+    c.forward([0], [5])
+    yield c
+    rules = {
+        "a sequence twice": [("kv_state_add_sequence", 0)],
+        "removing an absent one": [("kv_state_remove_sequence", 1)],
+        "forking an absent one": [("kv_state_fork_sequence", 5, 6, -1)],
+        "forking into one that exists": [("kv_state_fork_sequence", 0, 0, -1)],
+        "forking behind the end": [("kv_state_fork_sequence", 0, 1, 4)],
+        "forking at -2": [("kv_state_fork_sequence", 0, 1, -2)],
+        "popping more than there are": [("kv_state_popn", 0, 4)],
+        "popping a negative count": [("kv_state_popn", 0, -1)],
+        "popping an absent one": [("kv_state_popn", 1, 0)],
+        "beginning with an absent one": [("kv_state_begin_forward", ints(1), ints(1))],
+        "two sequences and one length": [("kv_state_begin_forward", ints(0, 0), ints(1))],
+        "no position": [("kv_state_begin_forward", ints(0), ints(0))],
+        "a tree of too few parents": [("kv_state_begin_forward", ints(0), ints(3), ints(-1, 0))],
+        "a parent behind its child": [("kv_state_begin_forward", ints(0), ints(2), ints(1, 0))],
+        "a parent below -1": [("kv_state_begin_forward", ints(0), ints(2), ints(-2, 0))],
+        "a round after a tree that is not committed": [
+            ("kv_state_begin_forward", ints(0), ints(2), ints(-1, 0)), ("kv_state_begin_forward", ints(0), ints(1))],
+        "a fork of a tree that is not committed": [
+            ("kv_state_begin_forward", ints(0), ints(2), ints(-1, 0)), ("kv_state_fork_sequence", 0, 1, -1)],
+        "a leaf outside the tree": [
+            ("kv_state_begin_forward", ints(0), ints(2), ints(-1, 0)),
+            ("attention_kv_cache_commit_accepted_token_tree_nodes", ints(0), ints(2))],
+        "a leaf without a tree": [("attention_kv_cache_commit_accepted_token_tree_nodes", ints(0), ints(0))],
+        "an import without preparation": [("attention_kv_cache_finish_import", 0)],
+        "an export of another sequence": [("attention_kv_cache_get_checkpoint_metadata", 1)],
+        "an export of a group that is not there": [
+            ("attention_kv_cache_export_page_group", 0, 1, buffer(np.zeros((1, 1, 2, 2, 4, 8)), "float32"))],
+        "an export into other pages": [
+            ("attention_kv_cache_export_page_group", 0, 0, buffer(np.zeros((1, 2, 2, 2, 4, 8)), "float32"))],
+        "an import of no JSON": [("attention_kv_cache_prepare_import", 0, "{")],
+        "an import of an empty object": [("attention_kv_cache_prepare_import", 0, "{}")],
+        "a window without support": [("attention_kv_cache_enable_sliding_window_for_seq", 0, 4, 0)],
+        "the length of an absent one": [("attention_kv_cache_get_sequence_length", 1)],
+        "content behind the end": [("attention_kv_cache_debug_get_kv", 0, 0, 4, buffer(np.zeros((1, 4, 2, 8)), "float32"),
+                                    buffer(np.zeros((1, 4, 2, 8)), "float32"))],
+        "content of other heads": [("attention_kv_cache_debug_get_kv", 0, 0, 2, buffer(np.zeros((1, 2, 3, 8)), "float32"),
+                                    buffer(np.zeros((1, 2, 3, 8)), "float32"))],
+        "a layer that is not there": [
+            ("kv_state_begin_forward", ints(0), ints(1)),
+            ("attention_kv_cache_attention_with_fused_qkv", 1, f(1.0), tensor(np.zeros((1, 8, 8)), "float32"),
+             buffer(np.zeros((1, 4, 8)), "float32"))],
+        "a negative layer": [
+            ("kv_state_begin_forward", ints(0), ints(1)),
+            ("attention_kv_cache_attention_with_fused_qkv", -1, f(1.0), tensor(np.zeros((1, 8, 8)), "float32"),
+             buffer(np.zeros((1, 4, 8)), "float32"))],
+        "fewer rows than the round": [
+            ("kv_state_begin_forward", ints(0), ints(3)),
+            ("attention_kv_cache_attention_with_fused_qkv", 0, f(1.0), tensor(np.zeros((2, 8, 8)), "float32"),
+             buffer(np.zeros((2, 4, 8)), "float32"))],
+        "rows of another type": [
+            ("kv_state_begin_forward", ints(0), ints(1)),
+            ("attention_kv_cache_attention_with_fused_qkv", 0, f(1.0), tensor(np.zeros((1, 8, 8)), "float16"),
+             buffer(np.zeros((1, 4, 8)), "float16"))],
+        "rows of other heads": [
+            ("kv_state_begin_forward", ints(0), ints(1)),
+            ("attention_kv_cache_attention_with_fused_qkv", 0, f(1.0), tensor(np.zeros((1, 7, 8)), "float32"),
+             buffer(np.zeros((1, 4, 8)), "float32"))],
+    }
+    for name, steps in rules.items():
+        c = KvCase("paged: " + name)
+        c.add(0)
+        c.forward([0], [3], give=False)
+        for step in steps:
+            c.state(*step)
+        c.gives = []
         yield c
 
 

@@ -219,3 +219,14 @@ Error *relax_expect_dtype(const char *name, const Tensor *tensor, DType dtype) {
     if (tensor->dtype == dtype) return NULL;
     FAIL(INVALID, "%s is %s, not %s", name, dtype_name(tensor->dtype), dtype_name(dtype));
 }
+
+Error *relax_new_ints(const PackedCall *call, const int64_t *ints, uint64_t count, Value *out) {
+    if (count <= SHAPE_RANK_MAX) return relax_new_shape(ints, count, out);
+    if (count > ADT_FIELDS_MAX)
+        FAIL(INVALID, "%" PRIu64 " ints; there may be %d", count, ADT_FIELDS_MAX);
+    Adt *tuple;
+    TRY(adt_create(call->meter, 0, (uint32_t)count, &tuple));
+    for (uint64_t i = 0; i < count; i++) tuple->fields[i] = value_int(ints[i]);
+    *out = value_object(OBJECT_ADT, tuple);
+    return NULL;
+}

@@ -60,6 +60,9 @@ void relax_free_memory(void **block);
 MUST_CHECK Error *relax_ints(const PackedCall *call, const char *name, const Value *value,
     int64_t **out_owned, uint32_t *out_count);
 MUST_CHECK Error *relax_new_shape(const int64_t *dims, uint64_t rank, Value *out);
+/* Ints as a value: a shape, or a tuple where there are too many for a shape. */
+MUST_CHECK Error *relax_new_ints(
+    const PackedCall *call, const int64_t *ints, uint64_t count, Value *out);
 
 /* A tensor's bytes in host memory while a function works on them. */
 typedef struct RelaxBytes {

@@ -1,10 +1,10 @@
 #include <inttypes.h>
 
 #include "base/allocator.h"
-#include "vm/relax/relax_opaque.h"
+#include "vm/relax/relax_paged.h"
 #include "vm/relax/relax_registry.h"
 
-static const RelaxSequences *const all_sequences[] = {&relax_rnn_sequences};
+static const RelaxSequences *const all_sequences[] = {&relax_rnn_sequences, &relax_paged_sequences};
 
 Error *relax_opaque_state(const Value *value, const OpaqueKind *kind, void **out) {
     if (value->opaque->kind != kind)

@@ -1,7 +1,7 @@
 #include "vm/relax/relax_registry.h"
 
 #include "vm/objects/packed_internal.h"
-#include "vm/relax/relax_opaque.h"
+#include "vm/relax/relax_paged.h"
 
 static const RelaxBuiltin builtins[] = {
 #define RELAX_BUILTIN(function, name, signature, meaning)                                          \
@@ -10,7 +10,7 @@ static const RelaxBuiltin builtins[] = {
 #undef RELAX_BUILTIN
 };
 
-static const OpaqueKind *const kinds[] = {&relax_kv_array, &relax_rnn_state};
+static const OpaqueKind *const kinds[] = {&relax_kv_array, &relax_paged, &relax_rnn_state};
 
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
 

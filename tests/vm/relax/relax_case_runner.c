@@ -19,7 +19,7 @@
 #include "vm/objects/shape_object.h"
 #include "vm/objects/string_object.h"
 
-enum { REGISTERS = 512, OPERANDS_MAX = 64, FUNCTIONS_MAX = 128, PACK_MAX = 6 };
+enum { REGISTERS = 2048, OPERANDS_MAX = 256, FUNCTIONS_MAX = 128, PACK_MAX = 6 };
 
 typedef struct Building {
     ExecutableBuilder *builder;
@@ -168,6 +168,7 @@ static uint64_t operand_of_object(Building *building, json_object *spec) {
     if ((value = get(spec, "tensor"))) return constant_of(building, tensor_of(value));
     if ((value = get(spec, "buffer"))) return emit_buffer(building, value);
     if ((value = get(spec, "tuple"))) return emit_tuple(building, value);
+    if ((value = get(spec, "ints"))) return emit_tuple(building, value);
     if ((value = get(spec, "register")))
         return register_of(building, json_object_get_string(value));
     if ((value = get(spec, "pack")))
@@ -307,7 +308,11 @@ static Error *not_called(
 }
 
 static PackedRegistry *create_registry(void) {
-    static const char *const names[] = {"test.rnn_get", "test.rnn_set"};
+    static const char *const names[] = {"test.rnn_get", "test.rnn_set", "test.kv_append",
+        "test.kv_append_mla", "test.kv_ragged", "test.kv_prefill", "test.kv_decode",
+        "test.kv_prefill_sliding", "test.kv_decode_sliding", "test.kv_tree_paged", "test.kv_tree",
+        "test.kv_mla", "test.kv_merge", "test.kv_rotary", "test.kv_copy", "test.kv_debug",
+        "test.kv_compact"};
     PackedRegistry *registry;
     assert_ok(packed_registry_create(&registry));
     assert_ok(packed_registry_add(registry, "test.fill", 2, fill, NULL, NULL));

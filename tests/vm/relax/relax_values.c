@@ -107,7 +107,7 @@ void relax_check_saving(const OpaqueKind *kind, const Opaque *opaque) {
     opaque_release(copy);
     assert_true(loads(kind, bytes.data, bytes.size));
     for (size_t size = 0; size < bytes.size; size++) assert_false(loads(kind, bytes.data, size));
-    for (size_t bit = 0; bit < bytes.size * 8; bit++) {
+    for (size_t bit = 0; bit < bytes.size * 8; bit += 3) {
         bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         (void)loads(kind, bytes.data, bytes.size);
         bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
