@@ -8,9 +8,9 @@ static void test_json_members_are_found(void **state) {
     JsonSpan all = json_span(" {\"a\" : [1, {\"b\":2}, \"x]\"], \"c\\\"\":\"}\", \"d\":-3, "
                              "\"e\":true,\"f\":1.5e3, \"g\":\"h\" } ");
     JsonSpan value, item;
-    int64_t number;
-    double real;
-    bool truth;
+    int64_t number = 0;
+    double real = 0;
+    bool truth = false;
     assert_true(json_member(all, "a", &value));
     assert_true(json_items(value, &value));
     assert_true(json_next(&value, &item) && json_int(item, &number));
