@@ -12,7 +12,7 @@
 
 const CommandOption command_compile_options[] = {
     {"output", "OUT.lvx", false, "the executable file to write (also -o)"},
-    {"format", "F", false, "onnx, relay, lva or lvx; default: by the file"},
+    {"format", "F", false, "onnx, relay, lva, lvx or relax; default: by the file"},
     {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"dump-after", "PASS", false, "prints the program as it is behind this pass"},
     {"follow-links", NULL, false,

@@ -4,6 +4,7 @@
 #include "serialize/checkpoint/job_file.h"
 #include "store/database/job_id.h"
 #include "tools/client/command.h"
+#include "tools/cli/inspect_program.h"
 #include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_inspect_options[] = {{0}};
@@ -146,6 +147,9 @@ Error *command_inspect(CommandContext *context) {
     CheckpointSummary OWN_SUMMARY(summary) = {0};
     JobFile OWN_JOB_FILE(job) = {0};
     const char *path = context->arguments[0];
+    bool done;
+    TRY(inspect_program(context, path, &done));
+    if (done) return NULL;
     TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY_WRAP(checkpoint_summary_read(container, &summary), "%s", path);
     bool is_job = job_file_is(container);

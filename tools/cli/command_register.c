@@ -19,7 +19,7 @@ const CommandOption command_register_options[] = {
     {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"input", "FILE.npz|NAME=FILE.npy", true,
         "with --precision: what to run on to say how accurate it is; default: made up"},
-    {"format", "F", false, "onnx, relay, lva or lvx; default: by the file"},
+    {"format", "F", false, "onnx, relay, lva, lvx or relax; default: by the file"},
     {"follow-links", NULL, false,
         "also reads external data that links lead to outside the model's own tree of folders"},
     NO_PREPARE,

@@ -31,7 +31,8 @@ MUST_CHECK Error *model_access_load(ModelAccess *access, const char *reference,
 MUST_CHECK Error *model_access_load_identity(
     ModelAccess *access, const Digest *identity, Executable **out_executable);
 
-/* Finds a file's format: "onnx", "lva", "lvx" (by --format, else by its first bytes and ending). */
+/* Finds a file's format: "onnx", "lva", "lvx", "relax" (by --format, else by its first bytes and
+ * ending). */
 MUST_CHECK Error *model_file_format(const char *path, const char *wanted, const char **out_format);
 typedef struct ModelFileOptions {
     const char *format;      /* NULL: found by model_file_format */

@@ -12,7 +12,9 @@
 #include "compiler/relay/relay_import.h"
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
+#include "serialize/relay/relay_file.h"
 #include "tools/client/model_access.h"
+#include "tools/relax/model_relax.h"
 
 enum { PROBE_BYTES = 8, HEAD_BYTES = 4096 };
 
@@ -29,8 +31,15 @@ Error *model_file_format(const char *path, const char *wanted, const char **out_
     ssize_t got = descriptor < 0 ? 0 : read(descriptor, head, sizeof head);
     if (descriptor >= 0) (void)close(descriptor);
     const size_t size = got > 0 ? (size_t)got : 0;
+    if (relay_file_probe(head, size))
+        FAIL(UNSUPPORTED,
+            "%s: an executable of TVM's Relay VM; its kernels are native code of a TVM that is no "
+            "longer published, so it can be looked at (layover inspect) but not run",
+            path);
     if (size >= PROBE_BYTES && container_probe(head, PROBE_BYTES) != CONTAINER_ANY)
         *out_format = "lvx";
+    else if (model_relax_is_file(path, head, size))
+        *out_format = "relax";
     else if (text_ends_with(path, ".lva"))
         *out_format = "lva";
     else
@@ -146,10 +155,12 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
     Executable **out_executable) {
     const char *format;
     TRY(model_file_format(path, options->format, &format));
-    if (strcmp(format, "lvx") == 0) {
+    const bool translated = strcmp(format, "relax") == 0;
+    if (translated || strcmp(format, "lvx") == 0) {
         if (precision_is_lower(options->precision))
             FAIL(UNSUPPORTED, "--precision %s: an executable is compiled already",
                 options->precision);
+        if (translated) return model_relax_load(path, out_executable);
         return executable_read_file(path, access->pool, out_executable);
     }
     return compile_file(path, format, options, out_executable);

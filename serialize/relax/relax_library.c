@@ -1,0 +1,104 @@
+#include "serialize/relax/relax_library.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "serialize/relax/relax_elf.h"
+
+/* The newest first; the last is the one of the older form. */
+static const char *const symbols[] = {
+    "__tvm_ffi__library_bin", "__tvm_ffi_library_bin", "__tvm_dev_mblob"};
+enum { SYMBOLS = sizeof symbols / sizeof *symbols, MODULES_MAX = 1 << 16, KIND_SHOWN = 64 };
+
+typedef struct Bytes {
+    const uint8_t *data;
+    size_t size;
+} Bytes;
+
+static Error *read_bytes(ByteReader *reader, const char *what, Bytes *out) {
+    uint64_t size;
+    TRY_WRAP(byte_read_u64(reader, &size), "%s", what);
+    if (size > byte_reader_left(reader))
+        FAIL(CORRUPT, "%s: %" PRIu64 " bytes, but only %zu are left", what, size,
+            byte_reader_left(reader));
+    TRY(byte_read_view(reader, (size_t)size, &out->data));
+    out->size = (size_t)size;
+    return NULL;
+}
+
+static Error *read_count(ByteReader *reader, const char *what, uint64_t *out) {
+    TRY_WRAP(byte_read_u64(reader, out), "%s", what);
+    if (*out > MODULES_MAX) FAIL(CORRUPT, "%" PRIu64 " %s", *out, what);
+    return NULL;
+}
+
+/* Skips the rows of the modules' tree; *out: how many modules there are. */
+static Error *skip_tree(ByteReader *reader, uint64_t *out) {
+    uint64_t count, children;
+    const uint8_t *words;
+    TRY(read_count(reader, "rows of the tree of modules", &count));
+    TRY(byte_read_view(reader, (size_t)count * 8, &words));
+    TRY(read_count(reader, "imports of modules", &children));
+    TRY(byte_read_view(reader, (size_t)children * 8, &words));
+    *out = count ? count - 1 : 0;
+    return NULL;
+}
+
+static bool is_kind(Bytes kind, const char *name) {
+    return kind.size == strlen(name) && memcmp(kind.data, name, kind.size) == 0;
+}
+
+static void note_kind(TextBuilder *kinds, Bytes kind) {
+    const int shown = kind.size > KIND_SHOWN ? KIND_SHOWN : (int)kind.size;
+    if (kinds->size > 1000) return;
+    text_appendf(kinds, "%s%.*s", kinds->size ? ", " : "", shown, (const char *)kind.data);
+}
+
+Error *relax_library_unpack(
+    const void *blob, size_t size, bool older, const uint8_t **out_data, size_t *out_size) {
+    TextBuilder OWN_TEXT(kinds) = {0};
+    Bytes content, kind, payload;
+    ByteReader reader = byte_reader(blob, size);
+    uint64_t count;
+    TRY(read_bytes(&reader, "the modules of the library", &content));
+    reader = byte_reader(content.data, content.size);
+    TRY(older ? read_count(&reader, "modules", &count) : skip_tree(&reader, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        TRY_WRAP(read_bytes(&reader, "kind", &kind), "module %" PRIu64, i);
+        note_kind(&kinds, kind);
+        if (is_kind(kind, "_lib")) continue;
+        const bool wanted =
+            is_kind(kind, "relax.VMExecutable") || is_kind(kind, "relax.Executable");
+        /* the sizes of other modules are not known in the older form */
+        if (older && !wanted) break;
+        const size_t start = reader.position;
+        TRY_WRAP(read_bytes(&reader, "content", &payload), "module %" PRIu64, i);
+        if (!wanted) continue;
+        *out_data = older ? reader.data + start : payload.data;
+        *out_size = older ? reader.position - start : payload.size;
+        return NULL;
+    }
+    FAIL(UNSUPPORTED, "a library without a Relax executable: its modules are %s",
+        kinds.size ? text_builder_get(&kinds) : "none");
+}
+
+bool relax_library_probe(const void *data, size_t size) {
+    return size >= 4 && memcmp(data,
+                            "\x7f"
+                            "ELF",
+                            4) == 0;
+}
+
+Error *relax_library_find(
+    const void *data, size_t size, bool library, const uint8_t **out_data, size_t *out_size) {
+    if (!library && !relax_library_probe(data, size)) {
+        *out_data = data;
+        *out_size = size;
+        return NULL;
+    }
+    const uint8_t *blob;
+    size_t blob_size, symbol;
+    TRY(relax_elf_find(data, size, symbols, SYMBOLS, &blob, &blob_size, &symbol));
+    return relax_library_unpack(blob, blob_size, symbol == SYMBOLS - 1, out_data, out_size);
+}

@@ -1,0 +1,21 @@
+#pragma once
+/* Finds the Relax executable in what TVM writes: a raw file, or a library (.so) that export_library
+ * made. A library is read as data and never loaded. Callers: tools/client, tests. Pure: no state,
+ * any thread.
+ *
+ * Stored as: docs/relax.md */
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+/* Whether data starts like a library (an ELF file). 4 bytes suffice. */
+bool relax_library_probe(const void *data, size_t size);
+/* Finds the bytes for relax_file_read, which stay where they are in data.
+ *
+ * library: data must be a library, whatever it starts like.
+ * Errors: UNSUPPORTED a library for another processor, or without a Relax executable; CORRUPT. */
+MUST_CHECK Error *relax_library_find(
+    const void *data, size_t size, bool library, const uint8_t **out_data, size_t *out_size);
+/* Finds the Relax module among the modules of a library: blob is the symbol's value. */
+MUST_CHECK Error *relax_library_unpack(
+    const void *blob, size_t size, bool older, const uint8_t **out_data, size_t *out_size);

@@ -1,0 +1,84 @@
+#include "serialize/relax/relax_library.h"
+
+#include "tests/serialize/elf_example.h"
+#include "tests/support/test_support.h"
+
+static void write_text(ByteWriter *writer, const char *text) {
+    byte_write_u64(writer, strlen(text));
+    byte_write_bytes(writer, text, strlen(text));
+}
+
+/* The modules of an exported library: the executable and the library itself. */
+static void write_modules(ByteWriter *writer, bool older, const char *kind, const char *payload) {
+    ByteWriter OWN_BYTES(content) = {0};
+    if (older) {
+        byte_write_u64(&content, 3);
+    } else {
+        const uint64_t words[] = {3, 0, 1, 1, 1, 1}; /* rows [0, 1, 1], children [1] */
+        for (size_t i = 0; i < 6; i++) byte_write_u64(&content, words[i]);
+    }
+    if (!older) write_text(&content, "_lib");
+    write_text(&content, kind);
+    write_text(&content, payload);
+    if (older) write_text(&content, "_lib");
+    byte_write_u64(writer, content.size);
+    byte_write_bytes(writer, content.data, content.size);
+}
+
+static void test_relax_library_unpacks_both_forms(void **state) {
+    (void)state;
+    const uint8_t *data;
+    size_t size;
+    ByteWriter OWN_BYTES(newer) = {0};
+    ByteWriter OWN_BYTES(older) = {0};
+    write_modules(&newer, false, "relax.VMExecutable", "bytes");
+    assert_ok(relax_library_unpack(newer.data, newer.size, false, &data, &size));
+    assert_int_equal(size, 5);
+    assert_memory_equal(data, "bytes", 5);
+    /* the length before the content belongs to the file of that age */
+    write_modules(&older, true, "relax.Executable", "bytes");
+    assert_ok(relax_library_unpack(older.data, older.size, true, &data, &size));
+    assert_int_equal(size, 13);
+    assert_memory_equal(data, "\5\0\0\0\0\0\0\0bytes", 13);
+}
+
+static void test_relax_library_refuses_other_modules_and_truncation(void **state) {
+    (void)state;
+    const uint8_t *data;
+    size_t size;
+    for (int older = 0; older < 2; older++) {
+        ByteWriter OWN_BYTES(other) = {0};
+        ByteWriter OWN_BYTES(good) = {0};
+        write_modules(&other, older, "cuda", "bytes");
+        assert_fails_saying(UNSUPPORTED, older ? "its modules are cuda" : "modules are _lib, cuda",
+            relax_library_unpack(other.data, other.size, older, &data, &size));
+        write_modules(&good, older, "relax.Executable", "bytes");
+        for (size_t cut = 0; cut < good.size; cut++)
+            assert_fails(CORRUPT, relax_library_unpack(good.data, cut, older, &data, &size));
+    }
+}
+
+static void test_relax_library_finds_raw_files_and_libraries(void **state) {
+    (void)state;
+    ElfExample example;
+    const uint8_t *data;
+    size_t size;
+    ByteWriter OWN_BYTES(blob) = {0};
+    assert_ok(relax_library_find("raw", 3, false, &data, &size));
+    assert_int_equal(size, 3);
+    assert_fails_saying(CORRUPT, "no library", relax_library_find("raw", 3, true, &data, &size));
+    write_modules(&blob, false, "relax.VMExecutable", "bytes");
+    elf_example_init(&example, "__tvm_ffi__library_bin", blob.data, blob.size);
+    assert_true(relax_library_probe(&example, sizeof example));
+    assert_ok(relax_library_find(&example, sizeof example, false, &data, &size));
+    assert_memory_equal(data, "bytes", 5);
+}
+
+int test_relax_library(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_relax_library_unpacks_both_forms),
+        cmocka_unit_test(test_relax_library_refuses_other_modules_and_truncation),
+        cmocka_unit_test(test_relax_library_finds_raw_files_and_libraries),
+    };
+    return cmocka_run_group_tests_name("relax_library", tests, NULL, NULL);
+}
