@@ -50,7 +50,7 @@ def test_a_usage_error_as_json(home):
     assert json.loads(result.err)["error"]["code"] == "USAGE"
 
 
-@pytest.mark.parametrize("kind", ["relay", "nnvm"])
+@pytest.mark.parametrize("kind", ["nnvm"])
 def test_formats_to_come_are_refused_in_one_sentence(home, kind):
     home.refuses("register", "m", f"{SMALL_MODELS}/nested_if.onnx", "--format", kind, words=[kind])
 
