@@ -5,21 +5,16 @@
 
 #include "base/allocator.h"
 #include "base/utf8.h"
-#include "kernels/device/kernel_stop.h"
-#include "kernels/tensor/regex_internal.h"
+#include "kernels/tensor/regex_table.h"
 
 void regex_release(Regex *regex) {
     if (!regex) return;
+    regex_table_release(regex->table);
     memory_free(regex->steps);
     memory_free(regex->ranges);
     memory_free(regex->sets);
     memory_free(regex);
 }
-
-/* Properties of the position between two characters. */
-typedef struct Place {
-    bool text_begin, text_end, line_begin, line_end, word_before, word_behind;
-} Place;
 
 typedef struct Threads {
     uint32_t *steps;  /* steps that wait for a code point, or that match */
@@ -40,7 +35,7 @@ size_t regex_scratch_size(const Regex *regex) {
     return regex->step_count * 5 * sizeof(uint32_t);
 }
 
-static bool is_word(uint32_t point) {
+bool regex_is_word(uint32_t point) {
     return (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') ||
            (point >= 'a' && point <= 'z') || point == '_';
 }
@@ -51,7 +46,7 @@ static bool ranges_hold(const Regex *regex, const RegexSet *set, uint32_t point)
     return false;
 }
 
-static bool set_holds(const Regex *regex, const RegexSet *set, uint32_t point) {
+bool regex_set_holds(const Regex *regex, const RegexSet *set, uint32_t point) {
     bool holds = ranges_hold(regex, set, point);
     if (!holds && set->any_case)
         holds = ranges_hold(regex, set, utf8_to_lower(point)) ||
@@ -59,27 +54,27 @@ static bool set_holds(const Regex *regex, const RegexSet *set, uint32_t point) {
     return holds != set->negated;
 }
 
-static bool place_holds(RegexPlace wanted, const Place *place) {
+bool regex_place_holds(RegexPlace wanted, const RegexAround *around) {
     switch (wanted) {
     case REGEX_TEXT_BEGIN:
-        return place->text_begin;
+        return around->text_begin;
     case REGEX_TEXT_END:
-        return place->text_end;
+        return around->text_end;
     case REGEX_LINE_BEGIN:
-        return place->line_begin;
+        return around->line_begin;
     case REGEX_LINE_END:
-        return place->line_end;
+        return around->line_end;
     case REGEX_WORD_EDGE:
-        return place->word_before != place->word_behind;
+        return around->word_before != around->word_behind;
     case REGEX_NO_WORD_EDGE:
         break;
     }
-    return place->word_before == place->word_behind;
+    return around->word_before == around->word_behind;
 }
 
 /* Adds the step, and all steps that it reaches without a code point, each once in a round. */
 static void add_thread(
-    Matcher *matcher, Threads *threads, uint32_t first, uint64_t begin, const Place *place) {
+    Matcher *matcher, Threads *threads, uint32_t first, uint64_t begin, const RegexAround *place) {
     uint32_t depth = 0;
     matcher->stack[depth++] = first;
     while (depth > 0) {
@@ -101,21 +96,21 @@ static void add_thread(
             matcher->stack[depth++] = at + (uint32_t)step->x;
             break;
         case REGEX_ASSERT:
-            if (place_holds((RegexPlace)step->x, place)) matcher->stack[depth++] = at + 1;
+            if (regex_place_holds((RegexPlace)step->x, place)) matcher->stack[depth++] = at + 1;
             break;
         }
     }
 }
 
-static Place look_around(const char *text, size_t size, size_t at, uint32_t before) {
+static RegexAround look_around(const char *text, size_t size, size_t at, uint32_t before) {
     size_t behind_at = at;
     uint32_t behind = at < size ? utf8_next(text, &behind_at) : 0;
-    return (Place){.text_begin = at == 0,
+    return (RegexAround){.text_begin = at == 0,
         .text_end = at == size,
         .line_begin = at == 0 || before == '\n',
         .line_end = at == size || behind == '\n',
-        .word_before = at > 0 && is_word(before),
-        .word_behind = at < size && is_word(behind)};
+        .word_before = at > 0 && regex_is_word(before),
+        .word_behind = at < size && regex_is_word(behind)};
 }
 
 static bool has_match(const Matcher *matcher) {
@@ -125,10 +120,10 @@ static bool has_match(const Matcher *matcher) {
 }
 
 /* Takes the next code point: the threads behind it are in next. Returns the place behind it. */
-static Place take_point(Matcher *matcher, const char *text, size_t size, size_t *inout_at) {
+static RegexAround take_point(Matcher *matcher, const char *text, size_t size, size_t *inout_at) {
     const Regex *regex = matcher->regex;
     const uint32_t point = utf8_next(text, inout_at);
-    const Place place = look_around(text, size, *inout_at, point);
+    const RegexAround place = look_around(text, size, *inout_at, point);
     if (++matcher->round == 0) { /* 2^32 code points */
         memset(matcher->seen, 0, regex->step_count * sizeof(uint32_t));
         matcher->round = 1;
@@ -138,7 +133,7 @@ static Place take_point(Matcher *matcher, const char *text, size_t size, size_t 
         const uint32_t step = matcher->now.steps[i];
         const uint64_t begin = matcher->now.begins ? matcher->now.begins[i] : 0;
         if (regex->steps[step].op == REGEX_SET &&
-            set_holds(regex, &regex->sets[regex->steps[step].x], point))
+            regex_set_holds(regex, &regex->sets[regex->steps[step].x], point))
             add_thread(matcher, &matcher->next, step + 1, begin, &place);
     }
     return place;
@@ -160,7 +155,7 @@ bool regex_matches(const Regex *regex, const char *text, size_t size, void *scra
         .stack = memory + 3 * steps,
         .round = 1};
     memset(matcher.seen, 0, steps * sizeof(uint32_t));
-    Place place = look_around(text, size, 0, 0);
+    RegexAround place = look_around(text, size, 0, 0);
     add_thread(&matcher, &matcher.now, 0, 0, &place);
     KernelStopMeter meter = {0};
     while (at < size && matcher.now.count > 0) {
@@ -198,8 +193,9 @@ static uint32_t point_before(const char *text, size_t at) {
     return utf8_next(text, &begin);
 }
 
-bool regex_search(const Regex *regex, const char *text, size_t size, size_t from, void *scratch,
-    size_t *out_begin, size_t *out_end) {
+/* Follows all matches at once. */
+static bool search_threads(const Regex *regex, const char *text, size_t size, size_t from,
+    void *scratch, KernelStopMeter *meter, size_t *out_begin, size_t *out_end) {
     const size_t steps = regex->step_count;
     uint64_t *begins = scratch;
     uint32_t *memory = (uint32_t *)(begins + 2 * steps);
@@ -212,14 +208,35 @@ bool regex_search(const Regex *regex, const char *text, size_t size, size_t from
         .stack = memory + 3 * steps,
         .round = 1};
     memset(matcher.seen, 0, steps * sizeof(uint32_t));
-    Place place = look_around(text, size, at, from > 0 ? point_before(text, from) : 0);
-    KernelStopMeter meter = {0};
+    RegexAround place = look_around(text, size, at, from > 0 ? point_before(text, from) : 0);
     for (;;) {
-        if (kernel_stop_ends_after(&meter, 32 + matcher.now.count * (uint64_t)16)) return false;
+        if (kernel_stop_ends_after(meter, 32 + matcher.now.count * (uint64_t)16)) return false;
         if (!found) add_thread(&matcher, &matcher.now, 0, at, &place);
         found = find_match(&matcher, at, out_begin, out_end) || found;
         if (at == size || (found && matcher.now.count == 0)) return found;
         place = take_point(&matcher, text, size, &at);
         swap_threads(&matcher);
     }
+}
+
+static RegexBefore before_place(const char *text, size_t at) {
+    if (at == 0) return REGEX_BEFORE_TEXT;
+    const uint32_t point = point_before(text, at);
+    if (point == '\n') return REGEX_BEFORE_LINE;
+    return regex_is_word(point) ? REGEX_BEFORE_WORD : REGEX_BEFORE_OTHER;
+}
+
+Error *regex_make_table(Regex *regex) {
+    if (regex->table) return NULL;
+    return regex_table_create(regex, &regex->table);
+}
+
+bool regex_search(const Regex *regex, const char *text, size_t size, size_t from, void *scratch,
+    KernelStopMeter *meter, size_t *out_begin, size_t *out_end) {
+    if (!regex->table)
+        return search_threads(regex, text, size, from, scratch, meter, out_begin, out_end);
+    const RegexFound found = regex_table_search(
+        regex->table, text, size, from, before_place(text, from), meter, out_begin, out_end);
+    if (found != REGEX_FOUND_TOO_SLOW) return found == REGEX_FOUND_MATCH;
+    return search_threads(regex, text, size, *out_begin, scratch, meter, out_begin, out_end);
 }

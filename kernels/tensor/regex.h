@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
+#include "kernels/device/kernel_stop.h"
 
 typedef struct Regex Regex;
 enum { REGEX_STEPS_MAX = 1 << 14, REGEX_REPEAT_MAX = 1000, REGEX_NESTING_MAX = 200 };
@@ -21,6 +21,10 @@ enum { REGEX_STEPS_MAX = 1 << 14, REGEX_REPEAT_MAX = 1000, REGEX_NESTING_MAX = 2
 MUST_CHECK Error *regex_create(const char *pattern, Regex **out);
 void regex_release(Regex *regex);
 DEFINE_OWN(Regex, regex_release);
+/* Makes the table with which regex_search takes one step for each character. Called once, before
+ * threads share the pattern, by kernels that search many texts. A pattern whose table would be
+ * large has none: the search gives the same matches, slower. */
+MUST_CHECK Error *regex_make_table(Regex *regex);
 /* Bytes of scratch memory for regex_matches, aligned to 8. */
 size_t regex_scratch_size(const Regex *regex);
 /* Whether the whole text matches; undefined when the kernel is to stop. Any number of threads, each
@@ -29,6 +33,7 @@ bool regex_matches(const Regex *regex, const char *text, size_t size, void *scra
 /* Bytes of scratch memory for regex_search, aligned to 8. */
 size_t regex_search_scratch_size(const Regex *regex);
 /* Finds the match that begins first from byte `from` on; of those that begin there the longest one.
- * Returns false where there is none, or when the kernel is to stop. */
+ * Returns false where there is none, or when the kernel is to stop. meter: the caller's, which
+ * counts over many short searches. */
 bool regex_search(const Regex *regex, const char *text, size_t size, size_t from, void *scratch,
-    size_t *out_begin, size_t *out_end);
+    KernelStopMeter *meter, size_t *out_begin, size_t *out_end);

@@ -1,6 +1,6 @@
 #pragma once
-/* The compiled program of a pattern, shared by regex.c (matching) and regex_parse.c (compiling).
- * Immutable after compiling. */
+/* The compiled program of a pattern, shared by regex.c (matching), regex_parse.c
+ * (compiling) and regex_table.c. Immutable after compiling. */
 #include <stdint.h>
 
 #include "kernels/tensor/regex.h"
@@ -38,7 +38,15 @@ typedef struct RegexSet {
     bool negated, any_case;
 } RegexSet;
 
+/* Properties of the position between two characters. */
+typedef struct RegexAround {
+    bool text_begin, text_end, line_begin, line_end, word_before, word_behind;
+} RegexAround;
+
+typedef struct RegexTable RegexTable;
+
 struct Regex {
+    RegexTable *table; /* NULL: not made */
     RegexStep *steps;
     RegexRange *ranges;
     RegexSet *sets;
@@ -46,3 +54,9 @@ struct Regex {
     size_t range_count, range_capacity;
     size_t set_count, set_capacity;
 };
+
+/* Whether the code point is in the set. */
+bool regex_set_holds(const Regex *regex, const RegexSet *set, uint32_t point);
+/* A letter, digit or underscore of ASCII. */
+bool regex_is_word(uint32_t point);
+bool regex_place_holds(RegexPlace wanted, const RegexAround *around);

@@ -60,10 +60,10 @@ static Error *add_characters(Tokens *tokens, StringView text) {
     return NULL;
 }
 
-static bool search(const Tokens *tokens, uint32_t pattern, StringView text, size_t from,
+static bool search(Tokens *tokens, uint32_t pattern, StringView text, size_t from,
     size_t *out_begin, size_t *out_end) {
     return regex_search(tokens->state->patterns[pattern], text.text, text.size, from,
-        tokens->scratch, out_begin, out_end);
+        tokens->scratch, &tokens->meter, out_begin, out_end);
 }
 
 /* Behind a match that is too short, the search goes on behind the first character. */
@@ -189,6 +189,7 @@ static Error *make_patterns(const Attributes *attributes, State *state) {
                                                 : attributes_string_at(attributes, "separators", i);
         TRY(regex_create(pattern, &state->patterns[i]));
         state->pattern_count++;
+        TRY(regex_make_table(state->patterns[i]));
         const size_t size = regex_search_scratch_size(state->patterns[i]);
         if (size > state->scratch_size) state->scratch_size = size;
     }

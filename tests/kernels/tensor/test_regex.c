@@ -93,8 +93,9 @@ static void expect_match(
     size_t found_begin = 0, found_end = 0;
     assert_ok(regex_create(pattern, &regex));
     void *scratch = malloc(regex_search_scratch_size(regex) + 1);
+    KernelStopMeter meter = {0};
     const bool found =
-        regex_search(regex, text, strlen(text), from, scratch, &found_begin, &found_end);
+        regex_search(regex, text, strlen(text), from, scratch, &meter, &found_begin, &found_end);
     free(scratch);
     assert_int_equal(found, end >= begin);
     if (!found) return;
