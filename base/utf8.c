@@ -41,6 +41,8 @@ static const CaseRange ranges[] = {
 
 uint32_t utf8_to_lower(uint32_t point) {
     if (point == 0x178) return 0xFF;
+    if (point < 0x80) return point >= 'A' && point <= 'Z' ? point + 32 : point;
+    if (point > 0x1EFE) return point;
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         const CaseRange *range = &ranges[i];
         if (point >= range->first && point <= range->last &&
@@ -53,6 +55,8 @@ uint32_t utf8_to_lower(uint32_t point) {
 uint32_t utf8_to_upper(uint32_t point) {
     if (point == 0xFF) return 0x178;
     if (point == 0x3C2) return 0x3A3; /* a sigma that ends a word */
+    if (point < 0x80) return point >= 'a' && point <= 'z' ? point - 32 : point;
+    if (point > 0x1EFF) return point;
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         const CaseRange *range = &ranges[i];
         uint32_t first = range->first + range->distance, last = range->last + range->distance;

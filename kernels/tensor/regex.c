@@ -235,8 +235,10 @@ bool regex_search(const Regex *regex, const char *text, size_t size, size_t from
     KernelStopMeter *meter, size_t *out_begin, size_t *out_end) {
     if (!regex->table)
         return search_threads(regex, text, size, from, scratch, meter, out_begin, out_end);
-    const RegexFound found = regex_table_search(
-        regex->table, text, size, from, before_place(text, from), meter, out_begin, out_end);
+    const RegexBefore before =
+        regex->table->one_start ? REGEX_BEFORE_OTHER : before_place(text, from);
+    const RegexFound found =
+        regex_table_search(regex->table, text, size, from, before, meter, out_begin, out_end);
     if (found != REGEX_FOUND_TOO_SLOW) return found == REGEX_FOUND_MATCH;
     return search_threads(regex, text, size, *out_begin, scratch, meter, out_begin, out_end);
 }

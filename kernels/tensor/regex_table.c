@@ -107,8 +107,8 @@ static void cut_classes(Maker *maker, const RegexSet *set) {
     uint32_t made[2 * CLASSES_MAX] = {0}, count = 0; /* 1 + the new class */
     for (uint32_t i = 0; i < ASCII_COUNT + table->span_count; i++) {
         const uint32_t point = element_point(table, i);
-        uint32_t *class_ = &made[element_class(table, i) * 2 +
-                                 regex_set_holds(maker->regex, set, point)];
+        uint32_t *class_ =
+            &made[element_class(table, i) * 2 + regex_set_holds(maker->regex, set, point)];
         if (!*class_) {
             if (count == CLASSES_MAX - 1) {
                 maker->too_large = true;
@@ -280,6 +280,9 @@ static Error *make_states(Maker *maker) {
         TRY(find_state(maker, begin, (RegexBefore)before, &state));
         table->starts[before] = state * table->class_count;
     }
+    table->one_start = table->starts[REGEX_BEFORE_OTHER] == table->starts[REGEX_BEFORE_WORD] &&
+                       table->starts[REGEX_BEFORE_OTHER] == table->starts[REGEX_BEFORE_LINE] &&
+                       table->starts[REGEX_BEFORE_OTHER] == table->starts[REGEX_BEFORE_TEXT];
     for (uint32_t i = 0; i < table->state_count && !maker->too_large; i++) {
         void *array = table->next;
         for (uint32_t j = 0; j < table->class_count; j++) {

@@ -35,6 +35,7 @@ struct RegexTable {
      * REGEX_TABLE_ACCEPTS where a match ends before the character. */
     uint32_t *next;
     uint32_t starts[REGEX_BEFORE_COUNT];
+    bool one_start; /* whatever stands before */
     uint32_t state_count;
 };
 

@@ -43,10 +43,18 @@ typedef struct StringWriter {
 StringWriter string_writer_open(void *data, int64_t count);
 /* Appends to the next element; string_writer_end completes it. */
 static inline void string_writer_add(StringWriter *writer, StringView text) {
-    if (text.size > 0)
-        memcpy(writer->data + string_tensor_head_bytes(writer->count) + writer->text_bytes,
-            text.text, text.size);
+    char *to = writer->data + string_tensor_head_bytes(writer->count) + writer->text_bytes;
+    if (text.size == 1) /* saves the call: characters are often texts of their own */
+        to[0] = text.text[0];
+    else if (text.size > 0)
+        memcpy(to, text.text, text.size);
     writer->text_bytes += text.size;
+}
+/* Appends `size` bytes that the caller then writes to the address. */
+static inline char *string_writer_skip(StringWriter *writer, uint64_t size) {
+    char *to = writer->data + string_tensor_head_bytes(writer->count) + writer->text_bytes;
+    writer->text_bytes += size;
+    return to;
 }
 static inline void string_writer_end(StringWriter *writer) {
     writer->index++;

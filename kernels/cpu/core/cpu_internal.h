@@ -6,6 +6,7 @@
  * A kernel file cpu_<family>.c ends with `const Kernel cpu_<family>[] = {…, KERNELS_END};` and is
  * named in cpu_tables.def and meson.build. Inside a launch addresses are pointers (cpu_input,
  * cpu_output). */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ typedef struct CpuDevice {
     bool portable_only;
     uint32_t threads_max; /* a launch never uses more */
     CpuWorkers *workers;  /* threads start with the first launch that needs them */
+    pthread_mutex_t shared_mutex; /* guards what plans share: the list below */
+    struct CpuNgrams *ngrams;
 } CpuDevice;
 
 static inline CpuDevice *cpu_device(Device *device) { return (CpuDevice *)device; }

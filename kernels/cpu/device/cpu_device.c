@@ -39,6 +39,7 @@ static uint32_t processor_count(void) {
 static void close_device(Device *base) {
     CpuDevice *device = cpu_device(base);
     cpu_workers_release(device->workers);
+    pthread_mutex_destroy(&device->shared_mutex);
     memory_free(device);
 }
 
@@ -46,6 +47,7 @@ static Error *open_cpu(bool portable_only, CpuDevice **out) {
     void *block;
     TRY(memory_alloc(1, sizeof(CpuDevice), &block));
     CpuDevice *device = block;
+    pthread_mutex_init(&device->shared_mutex, NULL);
     device->base.class_ = &cpu_device_class;
     (void)snprintf(device->base.name, sizeof device->base.name, "cpu");
     device->portable_only = portable_only;

@@ -1,172 +1,108 @@
-/* TfIdfVectorizer: the pool's n-grams are in a hash table, in which each row's n-grams are looked
- * up. */
+/* TfIdfVectorizer: each item of a row becomes its number in the pool; the row's n-grams are paths
+ * of numbers in the pool's tree. */
 #include <string.h>
 
-#include "base/allocator.h"
-#include "base/digest.h"
+#include "kernels/cpu/strings/cpu_ngrams.h"
 #include "kernels/cpu/strings/cpu_strings.h"
 
 typedef enum Mode { MODE_TF, MODE_IDF, MODE_TFIDF } Mode;
-
-/* An n-gram of the pool, with a hash of its items. Items are compared only if the hashes agree. */
-typedef struct Ngram {
-    uint64_t hash;
-    uint32_t first; /* item of the pool */
-    uint32_t length, column;
-    float weight;
-} Ngram;
 
 typedef struct State {
     DType dtype;
     int64_t rows, row_size, width;
     int64_t least, most, skip;
     Mode mode;
-    Attributes *attributes; /* retained: holds the pool */
-    const int64_t *pool_ints;
-    Ngram *ngrams;
-    uint32_t *table; /* by hash: 1 + index in ngrams */
-    size_t table_size;
+    const CpuNgrams *ngrams;
 } State;
 
 typedef struct Run {
     const State *state;
     const void *from;
     float *to;
+    uint32_t *items; /* row_size for each thread */
 } Run;
 
-static uint64_t mix(uint64_t hash, uint64_t item) {
-    hash = (hash ^ item) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ (hash >> 29);
+static uint32_t find_item(const State *state, const void *from, int64_t at) {
+    if (state->dtype == DTYPE_STRING)
+        return cpu_ngrams_find_text(
+            state->ngrams, string_tensor_at(from, state->rows * state->row_size, at));
+    return cpu_ngrams_find_number(state->ngrams,
+        state->dtype == DTYPE_INT64 ? ((const int64_t *)from)[at] : ((const int32_t *)from)[at]);
 }
 
-static uint64_t pool_item_hash(const State *state, uint32_t item) {
-    if (state->dtype != DTYPE_STRING) return (uint64_t)state->pool_ints[item];
-    const char *text = attributes_string_at(state->attributes, "pool_strings", item);
-    return digest_xxh3(text, strlen(text));
-}
-
-static int64_t input_int(const State *state, const void *from, int64_t at) {
-    return state->dtype == DTYPE_INT64 ? ((const int64_t *)from)[at] : ((const int32_t *)from)[at];
-}
-
-static uint64_t input_hash(const State *state, const void *from, int64_t at) {
-    if (state->dtype != DTYPE_STRING) return (uint64_t)input_int(state, from, at);
-    StringView text = string_tensor_at(from, state->rows * state->row_size, at);
-    return digest_xxh3(text.text, (size_t)text.size);
-}
-
-static bool item_is(const State *state, const void *from, int64_t at, uint32_t item) {
-    if (state->dtype != DTYPE_STRING) return input_int(state, from, at) == state->pool_ints[item];
-    StringView text = string_tensor_at(from, state->rows * state->row_size, at);
-    const char *wanted = attributes_string_at(state->attributes, "pool_strings", item);
-    return strlen(wanted) == text.size && memcmp(wanted, text.text, (size_t)text.size) == 0;
-}
-
-static bool ngram_is(const State *state, const Ngram *ngram, const void *from, int64_t start,
-    int64_t step, uint32_t length) {
-    if (ngram->length != length) return false;
-    for (uint32_t i = 0; i < length; i++)
-        if (!item_is(state, from, start + (int64_t)i * step, ngram->first + i)) return false;
-    return true;
-}
-
-/* Counts the n-gram of `length` items from start on. The pool may have an n-gram several times. */
-static void count_ngram(
-    const Run *run, float *row, int64_t start, int64_t step, uint32_t length, uint64_t hash) {
-    const State *state = run->state;
-    for (size_t at = hash & (state->table_size - 1); state->table[at];
-         at = (at + 1) & (state->table_size - 1)) {
-        const Ngram *ngram = &state->ngrams[state->table[at] - 1];
-        if (ngram->hash != hash || !ngram_is(state, ngram, run->from, start, step, length))
-            continue;
-        float *to = &row[ngram->column];
+static void count_ngram(const State *state, float *row, uint32_t node) {
+    const Ngram *ngrams = state->ngrams->ngrams;
+    for (uint32_t at = state->ngrams->nodes[node].first; at; at = ngrams[at].next) {
+        float *to = &row[ngrams[at].column];
         if (state->mode == MODE_TF)
             *to += 1;
         else if (state->mode == MODE_IDF)
-            *to = ngram->weight;
+            *to = ngrams[at].weight;
         else
-            *to += ngram->weight;
+            *to += ngrams[at].weight;
     }
 }
 
 /* Counts n-grams of items that are `step` apart; single items count only for the first step. */
-static void count_row(const Run *run, int64_t begin, float *row, int64_t step) {
-    const State *state = run->state;
+static void count_steps(
+    const State *state, const uint32_t *items, float *row, int64_t step, KernelStopMeter *meter) {
     const int64_t least = step > 1 && state->least == 1 ? 2 : state->least;
-    KernelStopMeter meter = {0};
     for (int64_t start = 0; start < state->row_size; start++) {
-        uint64_t hash = 0;
-        for (int64_t n = 1; n <= state->most; n++) {
-            if (kernel_stop_ends_after(&meter, 32)) return;
-            int64_t last = start + (n - 1) * step;
-            if (last >= state->row_size) break;
-            hash = mix(hash, input_hash(state, run->from, begin + last));
-            if (n >= least) count_ngram(run, row, begin + start, step, (uint32_t)n, hash);
+        if (kernel_stop_ends_after(meter, 8)) return;
+        if (items[start] == NGRAM_NO_ITEM) continue;
+        uint32_t node = state->ngrams->roots[items[start]];
+        for (int64_t n = 1, last = start; node; n++) {
+            if (kernel_stop_ends_after(meter, 32)) return;
+            if (n >= least) count_ngram(state, row, node);
+            last += step;
+            if (n == state->most || last >= state->row_size) break;
+            node = cpu_ngrams_step(state->ngrams, node, items[last]);
         }
     }
+}
+
+static void count_row(const State *state, const void *from, int64_t begin, uint32_t *items,
+    float *row, KernelStopMeter *meter) {
+    memset(row, 0, (size_t)state->width * sizeof(float));
+    for (int64_t i = 0; i < state->row_size; i++) {
+        if (kernel_stop_ends_after(meter, 16)) return;
+        items[i] = find_item(state, from, begin + i);
+    }
+    for (int64_t skip = 0; skip <= state->skip && skip < state->row_size; skip++)
+        count_steps(state, items, row, skip + 1, meter);
 }
 
 static Error *count_rows(void *context, uint64_t first, uint64_t end, uint32_t part) {
     const Run *run = context;
     const State *state = run->state;
-    (void)part;
-    for (uint64_t i = first; i < end; i++) {
-        float *row = run->to + i * (uint64_t)state->width;
-        memset(row, 0, (size_t)state->width * sizeof(float));
-        for (int64_t skip = 0; skip <= state->skip && skip < state->row_size; skip++)
-            count_row(run, (int64_t)i * state->row_size, row, skip + 1);
-    }
+    KernelStopMeter meter = {0};
+    for (uint64_t i = first; i < end; i++)
+        count_row(state, run->from, (int64_t)i * state->row_size,
+            run->items + part * (uint64_t)state->row_size, run->to + i * (uint64_t)state->width,
+            &meter);
     return NULL;
 }
 
 static Error *launch_tf_idf(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const State *state = plan_state(plan);
-    Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0)};
+    Run run = {state, cpu_input(launch, 0), cpu_output(launch, 0), cpu_workspace(launch)};
     (void)output_shapes;
     if (state->width == 0) return NULL;
     return cpu_for_each(
         cpu_device(plan->device), launch->threads, (uint64_t)state->rows, 4, count_rows, &run);
 }
 
-static void table_add(State *state, uint32_t index) {
-    size_t at = state->ngrams[index].hash & (state->table_size - 1);
-    while (state->table[at]) at = (at + 1) & (state->table_size - 1);
-    state->table[at] = index + 1;
-}
-
-static Error *fill_ngrams(State *state) {
-    uint32_t lengths, count, weight_count, next = 0, pool;
-    const Attributes *attributes = state->attributes;
-    const int64_t *starts = attributes_ints(attributes, "ngram_counts", &lengths);
-    const int64_t *indexes = attributes_ints(attributes, "ngram_indexes", &count);
-    const double *weights = attributes_floats(attributes, "weights", &weight_count);
-    state->pool_ints = attributes_ints(attributes, "pool_int64s", &pool);
-    if (state->dtype == DTYPE_STRING) pool = attributes_text_count(attributes, "pool_strings");
-    void *memory;
-    TRY(memory_alloc(count, sizeof(Ngram), &memory));
-    state->ngrams = memory;
-    for (state->table_size = 8; state->table_size < 2 * (size_t)count;) state->table_size *= 2;
-    TRY(memory_alloc(state->table_size, sizeof(uint32_t), &memory));
-    state->table = memory;
-    for (uint32_t n = 1; n <= lengths; n++) {
-        uint32_t end = n < lengths ? (uint32_t)starts[n] : pool;
-        for (uint32_t at = (uint32_t)starts[n - 1]; at < end; at += n, next++) {
-            uint64_t hash = 0;
-            for (uint32_t i = 0; i < n; i++) hash = mix(hash, pool_item_hash(state, at + i));
-            float weight = weight_count ? (float)weights[next] : 1;
-            state->ngrams[next] = (Ngram){hash, at, n, (uint32_t)indexes[next], weight};
-            table_add(state, next);
-        }
-    }
-    return NULL;
-}
-
 static void destroy(Plan *plan) {
     State *state = plan_state(plan);
-    attributes_release(state->attributes);
-    memory_free(state->ngrams);
-    memory_free(state->table);
+    cpu_ngrams_release(cpu_device(plan->device), state->ngrams);
     plan_free(plan);
+}
+
+/* Items of a row for each thread that may get one. */
+static uint64_t scratch_bytes(const CpuDevice *device, const State *state) {
+    const uint64_t rows = (uint64_t)state->rows;
+    const uint64_t parts = rows < device->threads_max ? rows : device->threads_max;
+    return parts * (uint64_t)state->row_size * sizeof(uint32_t);
 }
 
 static Error *plan_tf_idf(Device *device, const PlanRequest *request, Plan **out) {
@@ -188,8 +124,9 @@ static Error *plan_tf_idf(Device *device, const PlanRequest *request, Plan **out
     state->mode = strcmp(mode, "TF") == 0    ? MODE_TF
                   : strcmp(mode, "IDF") == 0 ? MODE_IDF
                                              : MODE_TFIDF;
-    state->attributes = attributes_retain((Attributes *)(uintptr_t)attributes);
-    TRY(fill_ngrams(state));
+    TRY(cpu_ngrams_get(cpu_device(device), attributes,
+        state->dtype == DTYPE_STRING ? DTYPE_STRING : DTYPE_INT64, &state->ngrams));
+    plan->workspace_bytes = scratch_bytes(cpu_device(device), state);
     plan->launch = launch_tf_idf;
     *out = TAKE(plan);
     return NULL;

@@ -113,13 +113,22 @@ static Error *open_tokens(const State *state, StringWriter *writer, Tokens *out)
     return memory_alloc(state->scratch_size + 1, 1, &out->scratch);
 }
 
+/* What `measure` leaves in the workspace for measure_bytes. */
+typedef struct Totals {
+    uint64_t tokens, bytes; /* of all texts, without marks and filling */
+} Totals;
+
 static Error *count_most(const Launch *launch, Tokens *tokens, int64_t *out) {
+    Totals *totals = cpu_workspace(launch);
+    *totals = (Totals){0};
     *out = 0;
     for (int64_t i = 0; i < tokens->state->count; i++) {
         tokens->count = 0;
         TRY(add_text(tokens, string_tensor_at(cpu_input(launch, 0), tokens->state->count, i)));
         if (tokens->count > *out) *out = tokens->count;
+        totals->tokens += (uint64_t)tokens->count;
     }
+    totals->bytes = tokens->bytes;
     return NULL;
 }
 
@@ -133,6 +142,25 @@ static Error *measure(const Plan *plan, const Launch *launch, Shape *out_shapes)
     TRY(error);
     out_shapes[0].dims[out_shapes[0].rank - 1] = most + (most && state->mark ? 2 : 0);
     return NULL;
+}
+
+static Error *measure_bytes(
+    const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes) {
+    const State *state = plan_state(plan);
+    const Totals *totals = cpu_workspace(launch);
+    const int64_t count = shape_count_unchecked(&shapes[0]);
+    uint64_t fills = (uint64_t)count - totals->tokens, filling;
+    out_bytes[0] = string_tensor_head_bytes(count);
+    if (count == 0) return NULL;
+    if (state->mark) {
+        fills -= 2 * (uint64_t)state->count;
+        TRY(cpu_strings_add_size(&out_bytes[0], 2 * (uint64_t)state->count));
+    }
+    TRY(cpu_strings_add_size(&out_bytes[0], totals->bytes));
+    if (__builtin_mul_overflow(fills, state->pad_size, &filling))
+        FAIL(INVALID, "%llu filling tokens of %llu bytes each; shorten pad_value",
+            (unsigned long long)fills, (unsigned long long)state->pad_size);
+    return cpu_strings_add_size(&out_bytes[0], filling);
 }
 
 /* All texts, each with its marks, filled up to `width` tokens. */
@@ -149,27 +177,14 @@ static Error *add_rows(const Launch *launch, Tokens *tokens, int64_t width) {
     return NULL;
 }
 
-static Error *run_rows(const Plan *plan, const Launch *launch, const Shape *shape,
-    StringWriter *writer, uint64_t *out_bytes) {
+static Error *launch_tokenizer(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const Shape *shape = &output_shapes[0];
+    StringWriter writer = string_writer_open(cpu_output(launch, 0), shape_count_unchecked(shape));
     Tokens tokens;
-    TRY(open_tokens(plan_state(plan), writer, &tokens));
-    tokens.bytes = string_tensor_head_bytes(shape_count_unchecked(shape));
+    TRY(open_tokens(plan_state(plan), &writer, &tokens));
     Error *error = add_rows(launch, &tokens, shape->dims[shape->rank - 1]);
     memory_free(tokens.scratch);
-    *out_bytes = tokens.bytes;
     return error;
-}
-
-static Error *measure_bytes(
-    const Plan *plan, const Launch *launch, const Shape *shapes, uint64_t *out_bytes) {
-    return run_rows(plan, launch, &shapes[0], NULL, &out_bytes[0]);
-}
-
-static Error *launch_tokenizer(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    uint64_t bytes;
-    StringWriter writer =
-        string_writer_open(cpu_output(launch, 0), shape_count_unchecked(&output_shapes[0]));
-    return run_rows(plan, launch, &output_shapes[0], &writer, &bytes);
 }
 
 static void destroy(Plan *plan) {
@@ -203,6 +218,7 @@ static Error *plan_tokenizer(Device *device, const PlanRequest *request, Plan **
     TRY(plan_create(device, request, "cpu.tokenizer", sizeof(State) + size, out));
     State *state = plan_state(*out);
     (*out)->destroy = destroy;
+    (*out)->workspace_bytes = sizeof(Totals);
     (*out)->measure = measure;
     (*out)->measure_bytes = measure_bytes;
     (*out)->launch = launch_tokenizer;
