@@ -1,7 +1,8 @@
 #pragma once
-/* pow. float32 through float64 (below 1 ulp, exact for squares); float64 through a logarithm in two
- * parts (below 2 ulp for moderate results, below 20 near overflow; exact squares as well); integers
- * wrap. Used by the cpu's kernels and the CUDA kernels. Pure: no state.
+/* pow. float32 through float64 (below 1 ulp, exact for squares and cubes); float64 through a
+ * logarithm in two parts (below 2 ulp for moderate results, below 20 near overflow; squares and
+ * cubes are products); integers wrap. Used by the cpu's kernels and the CUDA kernels. Pure: no
+ * state.
  *
  * Special values as IEEE 754's pow. */
 #include "kernels/scalar/scalar_exponential.h"
@@ -52,11 +53,18 @@ SCALAR double scalar_power_finish(double x, double y, double magnitude, ScalarPa
     return y == 0.0 || x == 1.0 ? 1.0 : r;
 }
 
+SCALAR float scalar_cube_f32(float x) {
+    double wide = (double)x; /* its square is exact */
+    return scalar_canonical_f32((float)(wide * wide * wide));
+}
+SCALAR double scalar_cube_f64(double x) { return scalar_canonical_f64(x * x * x); }
+
 SCALAR float scalar_pow_f32(float x, float y) {
     double a = scalar_abs_f64((double)x), e = (double)y;
     double r = scalar_exp_f64(e * scalar_log_positive_f64(a));
     r = scalar_power_finish((double)x, e, r, scalar_parity(e));
-    return y == 2.0f ? scalar_canonical_f32(x * x) : scalar_canonical_f32((float)r);
+    float power = y == 2.0f ? scalar_canonical_f32(x * x) : scalar_canonical_f32((float)r);
+    return y == 3.0f ? scalar_cube_f32(x) : power;
 }
 
 SCALAR double scalar_pow_f64(double x, double y) {
@@ -94,7 +102,8 @@ SCALAR double scalar_pow_f64(double x, double y) {
     parts.m = clamped ? parts.m : parts.m + rest * (1.0 + parts.m);
     double r = scalar_exp_join_f64(parts);
     r = scalar_power_finish(x, y, r, scalar_wide_parity(y));
-    return y == 2.0 ? scalar_canonical_f64(x * x) : r;
+    r = y == 2.0 ? scalar_canonical_f64(x * x) : r;
+    return y == 3.0 ? scalar_cube_f64(x) : r;
 }
 
 /* Wraps as multiplication does; negative exponents give 0, except for the bases 1 and -1 (the base

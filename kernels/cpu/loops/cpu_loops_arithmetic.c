@@ -5,6 +5,8 @@
 #include "kernels/scalar/scalar_float.h"
 #include "kernels/scalar/scalar_integer.h"
 
+enum { POW_BLOCK = 512 };
+
 /* rare, so it is not inlined */
 static __attribute__((noinline)) double power(double x, double y) { return scalar_pow_f64(x, y); }
 
@@ -39,15 +41,39 @@ PRELU_UNSIGNED_LOOP(uint64, uint64_t)
     LOOP_BINARY(min_##name, T, T, T, scalar_min_##s(x, y))                                         \
     LOOP_BINARY(prelu_##name, T, T, T, scalar_leaky_relu_##s(x, y))                                \
     LOOP_BINARY(general_pow_##name, T, T, T, scalar_pow_##s(x, y))                                 \
-    /* squares are frequent; scalar_pow gives them the same bits */                                \
-    LOOP_FUNCTION(pow_##name) {                                                                    \
-        if (operands[1].step == 0 && operands[0].step == 1 &&                                      \
-            *(const T *)operands[1].data == (T)2) {                                                \
-            CpuOperand twice[2] = {operands[0], operands[0]};                                      \
-            mul_##name(out, twice, count, parameters);                                             \
-        } else {                                                                                   \
-            general_pow_##name(out, operands, count, parameters);                                  \
+    LOOP_UNARY(cube_##name, T, T, , scalar_cube_##s(x))                                            \
+    /* One base or exponent for all elements: compilers turn what depends on it alone into jumps,  \
+     * and do not vectorise the loop. So it is read from a block like the others. */               \
+    static void spread_pow_##name(                                                                 \
+        void *out, const CpuOperand *operands, int64_t count, const CpuParameters *parameters) {   \
+        const int scalar = operands[1].step == 0;                                                  \
+        T *to = out, block[POW_BLOCK];                                                             \
+        for (int64_t i = 0; i < (count < POW_BLOCK ? count : POW_BLOCK); i++)                      \
+            block[i] = *(const T *)operands[scalar].data;                                          \
+        for (int64_t i = 0; i < count; i += POW_BLOCK) {                                           \
+            CpuOperand part[2] = {operands[0], operands[1]};                                       \
+            part[1 - scalar].data = (const T *)operands[1 - scalar].data + i;                      \
+            part[scalar].data = block;                                                             \
+            part[scalar].step = 1;                                                                 \
+            general_pow_##name(                                                                    \
+                to + i, part, count - i < POW_BLOCK ? count - i : POW_BLOCK, parameters);          \
         }                                                                                          \
+    }                                                                                              \
+    /* squares and cubes are frequent; scalar_pow gives them the same bits */                      \
+    LOOP_FUNCTION(pow_##name) {                                                                    \
+        const bool one = operands[1].step == 0;                                                    \
+        const T exponent = *(const T *)operands[1].data;                                           \
+        CpuOperand twice[2] = {operands[0], operands[0]};                                          \
+        if (operands[0].step + operands[1].step == 2)                                              \
+            general_pow_##name(out, operands, count, parameters);                                  \
+        else if (one && operands[0].step == 1 && exponent == (T)2)                                 \
+            mul_##name(out, twice, count, parameters);                                             \
+        else if (one && operands[0].step == 1 && exponent == (T)3)                                 \
+            cube_##name(out, operands, count, parameters);                                         \
+        else if (one && operands[0].step == 0)                                                     \
+            general_pow_##name(out, operands, count, parameters);                                  \
+        else                                                                                       \
+            spread_pow_##name(out, operands, count, parameters);                                   \
     }
 FLOAT_LOOPS(float32, float, f32)
 FLOAT_LOOPS(float64, double, f64)

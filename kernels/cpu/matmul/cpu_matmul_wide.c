@@ -6,7 +6,7 @@
 #include "kernels/cpu/matmul/cpu_matmul.h"
 #include "kernels/cpu/core/cpu_vector.h"
 
-enum { COLUMNS = 64 }; /* columns of a unit */
+enum { COLUMNS = 64, ROWS = 8 }; /* of a unit */
 
 /* sums[j] = a[k] b[k][j] summed over k < depth, for j < columns */
 typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_row,
@@ -37,18 +37,71 @@ typedef void WideRow(const void *a, int64_t a_column, const void *b, int64_t b_r
         (a, a_column, b, b_row, b_column, depth, columns, sums));                                  \
     struct row_needs_semicolon
 
-DEFINE_ROW(row_f64, double, double);
 DEFINE_ROW(row_8, uint8_t, uint32_t); /* signed integers wrap to the same bits */
 DEFINE_ROW(row_16, uint16_t, uint32_t);
 DEFINE_ROW(row_32, uint32_t, uint32_t);
 DEFINE_ROW(row_64, uint64_t, uint64_t);
+
+typedef double F64x4 __attribute__((vector_size(32)));
+typedef double F64x2 __attribute__((vector_size(16)));
+typedef double F64x4Unaligned __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double F64x2Unaligned __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* The chains of `rows` rows and of adjacent columns side by side, in the order of k: sums[i *
+ * COLUMNS + j]. */
+#define DEFINE_TILE(columns, Vector, Unaligned)                                                    \
+    CPU_INLINE void tile_##columns##_body(const double *a, int64_t a_row, int64_t a_column,        \
+        const double *b, int64_t b_row, int64_t depth, int64_t rows, double *sums) {               \
+        Vector total[ROWS] = {0};                                                                  \
+        const double *at[ROWS];                                                                    \
+        KernelStopMeter meter = {0};                                                               \
+        for (int64_t i = 0; i < ROWS; i++) at[i] = a + (i < rows ? i : 0) * a_row;                 \
+        for (int64_t k = 0; k < depth; k++) {                                                      \
+            if (kernel_stop_ends_after(&meter, ROWS * columns)) return;                            \
+            const Vector from = *(const Unaligned *)(b + k * b_row);                               \
+            CPU_UNROLL                                                                             \
+            for (int64_t i = 0; i < ROWS; i++) total[i] += at[i][k * a_column] * from;             \
+        }                                                                                          \
+        for (int64_t i = 0; i < rows; i++) *(Unaligned *)(sums + i * COLUMNS) = total[i];          \
+    }                                                                                              \
+    CPU_VARIANTS(tile_##columns,                                                                   \
+        (const double *a, int64_t a_row, int64_t a_column, const double *b, int64_t b_row,         \
+            int64_t depth, int64_t rows, double *sums),                                            \
+        (a, a_row, a_column, b, b_row, depth, rows, sums));                                        \
+    struct tile_needs_semicolon
+DEFINE_TILE(8, CpuF64x8, CpuF64x8Unaligned);
+DEFINE_TILE(4, F64x4, F64x4Unaligned);
+DEFINE_TILE(2, F64x2, F64x2Unaligned);
+
+/* The same for one column. */
+CPU_INLINE void column_f64_body(const double *a, int64_t a_row, int64_t a_column, const double *b,
+    int64_t b_row, int64_t depth, int64_t rows, double *sums) {
+    double total[ROWS] = {0};
+    const double *at[ROWS];
+    KernelStopMeter meter = {0};
+    for (int64_t i = 0; i < ROWS; i++) at[i] = a + (i < rows ? i : 0) * a_row;
+    for (int64_t k = 0; k < depth; k++) {
+        if (kernel_stop_ends_after(&meter, 2 * ROWS)) return;
+        CPU_UNROLL
+        for (int64_t i = 0; i < ROWS; i++) total[i] += at[i][k * a_column] * b[k * b_row];
+    }
+    for (int64_t i = 0; i < rows; i++) sums[i * COLUMNS] = total[i];
+}
+CPU_VARIANTS(column_f64,
+    (const double *a, int64_t a_row, int64_t a_column, const double *b, int64_t b_row,
+        int64_t depth, int64_t rows, double *sums),
+    (a, a_row, a_column, b, b_row, depth, rows, sums));
+
+typedef void WideTile(const double *a, int64_t a_row, int64_t a_column, const double *b,
+    int64_t b_row, int64_t depth, int64_t rows, double *sums);
 
 typedef struct WideState {
     CpuMatmul matmul;
     uint64_t size; /* of an element */
     bool is_float;
     int64_t alpha, beta; /* of integers */
-    WideRow *row;
+    WideRow *row;        /* of integers */
+    WideTile *tile_8, *tile_4, *tile_2, *column;
     CpuEpilogueRowF64 *epilogue_row;
 } WideState;
 
@@ -56,7 +109,7 @@ typedef struct Run {
     const WideState *state;
     const char *a, *b, *bias, *residual;
     char *c;
-    int64_t blocks;
+    int64_t blocks, groups, group_rows; /* a unit is a group of rows in a block of columns */
 } Run;
 
 static int64_t offset_of(const Shape *batch, int64_t index, const int64_t *strides) {
@@ -100,35 +153,82 @@ static void finish_integers(const WideState *state, const void *sums, int64_t co
     }
 }
 
-static void run_block(const Run *run, int64_t batch, int64_t row, int64_t column) {
+/* Where a block of the result begins in each operand, in elements. */
+typedef struct Place {
+    int64_t a, b, c, bias;
+} Place;
+
+static Place place_of(const CpuMatmul *matmul, int64_t batch, int64_t row, int64_t column) {
+    return (Place){offset_of(&matmul->batch, batch, matmul->a_batch) + row * matmul->a_row,
+        offset_of(&matmul->batch, batch, matmul->b_batch) + column * matmul->b_column,
+        (batch * matmul->rows + row) * matmul->columns + column,
+        offset_of(&matmul->batch, batch, matmul->bias_batch) + row * matmul->bias_row +
+            column * matmul->bias_column};
+}
+
+static void run_integers(const Run *run, int64_t batch, int64_t row, int64_t column) {
     const WideState *state = run->state;
     const CpuMatmul *matmul = &state->matmul;
     const int64_t size = (int64_t)state->size, left = matmul->columns - column;
     const int64_t count = left < COLUMNS ? left : COLUMNS;
-    double sums[COLUMNS]; /* room for any of the types */
-    const int64_t a = offset_of(&matmul->batch, batch, matmul->a_batch) + row * matmul->a_row;
-    const int64_t b = offset_of(&matmul->batch, batch, matmul->b_batch) + column * matmul->b_column;
-    const int64_t at = (batch * matmul->rows + row) * matmul->columns + column;
-    const int64_t bias = offset_of(&matmul->batch, batch, matmul->bias_batch) +
-                         row * matmul->bias_row + column * matmul->bias_column;
-    const char *bias_at = run->bias ? run->bias + bias * size : NULL;
-    state->row(run->a + a * size, matmul->a_column, run->b + b * size, matmul->b_row,
+    const Place at = place_of(matmul, batch, row, column);
+    uint64_t sums[COLUMNS]; /* room for any of the types */
+    state->row(run->a + at.a * size, matmul->a_column, run->b + at.b * size, matmul->b_row,
         matmul->b_column, matmul->depth, count, sums);
-    if (state->is_float)
-        state->epilogue_row(&matmul->epilogue, sums, count, (const double *)(const void *)bias_at,
-            matmul->bias_column,
-            run->residual ? (const double *)(const void *)(run->residual + at * size) : NULL,
-            (double *)(void *)(run->c + at * size));
-    else
-        finish_integers(state, sums, count, bias_at, matmul->bias_column, run->c + at * size);
+    finish_integers(state, sums, count, run->bias ? run->bias + at.bias * size : NULL,
+        matmul->bias_column, run->c + at.c * size);
+}
+
+static const double *doubles_at(const char *base, int64_t offset) {
+    return base ? (const double *)(const void *)base + offset : NULL;
+}
+
+/* `rows` rows: those of a single column are beside each other. */
+static void finish_floats(
+    const Run *run, Place at, int64_t rows, int64_t count, const double *sums) {
+    const WideState *state = run->state;
+    const CpuMatmul *matmul = &state->matmul;
+    double *c = (double *)(void *)run->c + at.c, single[ROWS];
+    const double *bias = doubles_at(run->bias, at.bias);
+    const double *residual = doubles_at(run->residual, at.c);
+    for (int64_t i = 0; i < rows; i++) single[i] = sums[i * COLUMNS];
+    if (matmul->columns == 1) {
+        state->epilogue_row(&matmul->epilogue, single, rows, bias, matmul->bias_row, residual, c);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        state->epilogue_row(&matmul->epilogue, sums + i * COLUMNS, count,
+            bias ? bias + i * matmul->bias_row : NULL, matmul->bias_column,
+            residual ? residual + i * matmul->columns : NULL, c + i * matmul->columns);
+}
+
+static void run_floats(const Run *run, int64_t batch, int64_t row, int64_t column) {
+    const WideState *state = run->state;
+    const CpuMatmul *matmul = &state->matmul;
+    const int64_t left = matmul->columns - column, below = matmul->rows - row;
+    const int64_t count = left < COLUMNS ? left : COLUMNS, rows = below < ROWS ? below : ROWS;
+    const Place at = place_of(matmul, batch, row, column);
+    const double *a = doubles_at(run->a, at.a), *b = doubles_at(run->b, at.b);
+    double sums[ROWS * COLUMNS];
+    for (int64_t j = 0; j < count;) {
+        const int64_t beside = matmul->b_column == 1 ? count - j : 1;
+        WideTile *tile = beside >= 8   ? state->tile_8
+                         : beside >= 4 ? state->tile_4
+                         : beside >= 2 ? state->tile_2
+                                       : state->column;
+        tile(a, matmul->a_row, matmul->a_column, b + j * matmul->b_column, matmul->b_row,
+            matmul->depth, rows, sums + j);
+        j += beside >= 8 ? 8 : beside >= 4 ? 4 : beside >= 2 ? 2 : 1;
+    }
+    finish_floats(run, at, rows, count, sums);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     (void)part;
     const Run *run = context;
-    const int64_t rows = run->state->matmul.rows;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
-        run_block(run, i / (run->blocks * rows), i / run->blocks % rows, i % run->blocks * COLUMNS);
+        (run->state->is_float ? run_floats : run_integers)(run, i / (run->blocks * run->groups),
+            i / run->blocks % run->groups * run->group_rows, i % run->blocks * COLUMNS);
     return NULL;
 }
 
@@ -144,10 +244,12 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         .residual = matmul->has_residual ? (const char *)call->inputs[3] : NULL,
         .c = (char *)call->outputs[0],
         .blocks = (matmul->columns + COLUMNS - 1) / COLUMNS,
+        .group_rows = state->is_float ? ROWS : 1,
     };
+    run.groups = (matmul->rows + run.group_rows - 1) / run.group_rows;
     return cpu_for_each(call->device, call->launch->threads,
-        (uint64_t)(matmul->batch_count * matmul->rows * run.blocks),
-        (uint64_t)(4096 / (matmul->depth + 1)) + 1, run_units, &run);
+        (uint64_t)(matmul->batch_count * run.groups * run.blocks),
+        (uint64_t)(4096 / (matmul->depth * run.group_rows + 1)) + 1, run_units, &run);
 }
 
 /* Integers are scaled by integers only. */
@@ -158,8 +260,7 @@ static bool take_scales(const CpuEpilogue *epilogue, WideState *state) {
     return (double)state->alpha == epilogue->alpha && (double)state->beta == epilogue->bias_scale;
 }
 
-static WideRow *row_for(CpuLevel level, bool is_float, uint64_t size) {
-    if (is_float) return row_f64_for(level);
+static WideRow *row_for(CpuLevel level, uint64_t size) {
     if (size == 1) return row_8_for(level);
     if (size == 2) return row_16_for(level);
     return size == 4 ? row_32_for(level) : row_64_for(level);
@@ -171,7 +272,11 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     WideState wide = {.size = dtype_bits(dtype) / 8, .is_float = dtype == DTYPE_FLOAT64};
     TRY(cpu_matmul_operands(request, level, DTYPE_FLOAT64, &wide.matmul));
     if (!wide.is_float && !take_scales(&wide.matmul.epilogue, &wide)) return cpu_decline(out);
-    wide.row = row_for(level, wide.is_float, wide.size);
+    wide.row = row_for(level, wide.size);
+    wide.tile_8 = tile_8_for(level);
+    wide.tile_4 = tile_4_for(level);
+    wide.tile_2 = tile_2_for(level);
+    wide.column = column_f64_for(level);
     wide.epilogue_row = cpu_epilogue_row_f64_for(level);
     void *state;
     TRY(cpu_float_plan_create(

@@ -5,7 +5,13 @@
 #include "kernels/scalar/scalar_half.h"
 #include "kernels/arguments/arguments.h"
 
-enum { CHUNK = 256, SHORT_ROW = 32, REDUCE_PIECE = 1 << 20, ELEMENTS_PER_PART = 65536 };
+enum {
+    CHUNK = 256,
+    SHORT_ROW = 1024,
+    LANES = 16,
+    REDUCE_PIECE = 1 << 20,
+    ELEMENTS_PER_PART = 65536
+};
 
 /* True when element x (widened to the total's type) equals the total. */
 #define MATCH_FLOAT(x) ((x) == total.f64 || ((x) != (x) && total.f64 != total.f64))
@@ -58,22 +64,51 @@ static Find *const finds[DTYPE_COUNT] = {
 };
 
 /* Rows of `size` elements, beside each other. An element is taken if it is beyond the best so far,
- * equal to it where the last place counts, or the first NaN (the last one). */
+ * equal to it where the last place counts, or the first NaN (the last one). `wide_` finds the
+ * extreme of a longer row first, lane by lane; rows with a NaN are gone through. */
 #define SHORT(name, T, WIDE, widen)                                                                \
+    static int64_t place_##name(const T *x, int64_t size, bool max, bool last) {                   \
+        WIDE best = (WIDE)widen(x[0]);                                                             \
+        int64_t at = 0;                                                                            \
+        for (int64_t k = 1; k < size; k++) {                                                       \
+            const WIDE y = (WIDE)widen(x[k]);                                                      \
+            const bool beyond = max ? y > best : y < best, nan = y != y, had = best != best;       \
+            const bool taken = nan ? !had || last : !had && (beyond || (last && y == best));       \
+            best = taken ? y : best;                                                               \
+            at = taken ? k : at;                                                                   \
+        }                                                                                          \
+        return at;                                                                                 \
+    }                                                                                              \
+    static int64_t wide_##name(const T *x, int64_t size, bool max, bool last) {                    \
+        WIDE lanes[LANES], best;                                                                   \
+        int nans = 0;                                                                              \
+        for (int64_t j = 0; j < LANES; j++) lanes[j] = (WIDE)widen(x[j]);                          \
+        for (int64_t k = 0; k < size; k += LANES) {                                                \
+            const T *from = x + (k + LANES < size ? k : size - LANES); /* the end overlaps */      \
+            for (int64_t j = 0; j < LANES; j++) {                                                  \
+                const WIDE y = (WIDE)widen(from[j]);                                               \
+                nans |= y != y;                                                                    \
+                lanes[j] = (max ? y > lanes[j] : y < lanes[j]) ? y : lanes[j];                     \
+            }                                                                                      \
+        }                                                                                          \
+        if (nans) return place_##name(x, size, max, last);                                         \
+        best = lanes[0];                                                                           \
+        for (int64_t j = 1; j < LANES; j++)                                                        \
+            best = (max ? lanes[j] > best : lanes[j] < best) ? lanes[j] : best;                    \
+        for (int64_t k = 0; k < size; k++) {                                                       \
+            const int64_t at = last ? size - 1 - k : k;                                            \
+            if ((WIDE)widen(x[at]) == best) return at;                                             \
+        }                                                                                          \
+        return 0;                                                                                  \
+    }                                                                                              \
     static void short_##name(                                                                      \
         const void *from, int64_t rows, int64_t size, bool max, bool last, int64_t *to) {          \
         const T *x = from;                                                                         \
-        KERNEL_STOP_EACH (row, 0, rows) {                                                          \
-            WIDE best = (WIDE)widen(x[row * size]);                                                \
-            int64_t at = 0;                                                                        \
-            for (int64_t k = 1; k < size; k++) {                                                   \
-                const WIDE y = (WIDE)widen(x[row * size + k]);                                     \
-                const bool beyond = max ? y > best : y < best, nan = y != y, had = best != best;   \
-                const bool taken = nan ? !had || last : !had && (beyond || (last && y == best));   \
-                best = taken ? y : best;                                                           \
-                at = taken ? k : at;                                                               \
-            }                                                                                      \
-            to[row] = at;                                                                          \
+        KernelStopMeter meter = {0};                                                               \
+        for (int64_t row = 0; row < rows; row++) {                                                 \
+            if (kernel_stop_ends_after(&meter, 2 * (uint64_t)size)) return;                        \
+            to[row] = size < 2 * LANES ? place_##name(x + row * size, size, max, last)             \
+                                       : wide_##name(x + row * size, size, max, last);             \
         }                                                                                          \
     }
 SHORT(float32, float, float, )

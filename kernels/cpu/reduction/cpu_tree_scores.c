@@ -136,6 +136,30 @@ static double finish(const State *state, double sum) {
     return sum;
 }
 
+/* Writes the scores of the rows [begin, end). A single score for each row is taken as one long row
+ * with one base. */
+#define DEFINE_FINISH(T, suffix)                                                                   \
+    static void finish_##suffix(const Run *run, int64_t begin, int64_t end) {                      \
+        const State *state = run->state;                                                           \
+        const bool flat = state->scores == 1;                                                      \
+        const int64_t rows = flat ? 1 : end - begin, width = flat ? end - begin : state->scores;   \
+        const double *sums = run->sums + begin * state->scores;                                    \
+        const T *base = run->base;                                                                 \
+        T *to = (T *)run->to + begin * state->scores;                                              \
+        for (int64_t row = 0; row < rows; row++, sums += width, to += width) {                     \
+            if (flat && state->aggregate == TREE_SUM)                                              \
+                for (int64_t j = 0; j < width; j++) to[j] = (T)(sums[j] + (double)base[0]);        \
+            else if (state->aggregate == TREE_SUM)                                                 \
+                for (int64_t j = 0; j < width; j++) to[j] = (T)(sums[j] + (double)base[j]);        \
+            else                                                                                   \
+                for (int64_t j = 0; j < width; j++)                                                \
+                    to[j] = (T)(finish(state, sums[j]) + (double)base[flat ? 0 : j]);              \
+        }                                                                                          \
+    }
+DEFINE_FINISH(float, f32)
+DEFINE_FINISH(double, f64)
+#undef DEFINE_FINISH
+
 static Error *run_rows(void *context, uint64_t first, uint64_t last, uint32_t part) {
     const Run *run = context;
     const State *state = run->state;
@@ -158,14 +182,7 @@ static Error *run_rows(void *context, uint64_t first, uint64_t last, uint32_t pa
             TRY(kernel_stop_check());
         }
     }
-    for (int64_t i = begin * state->scores; i < end * state->scores; i++) {
-        const double score =
-            finish(state, run->sums[i]) + number_at(state, run->base, i % state->scores);
-        if (state->dtype == DTYPE_FLOAT32)
-            ((float *)run->to)[i] = (float)score;
-        else
-            ((double *)run->to)[i] = score;
-    }
+    (state->dtype == DTYPE_FLOAT32 ? finish_f32 : finish_f64)(run, begin, end);
     return NULL;
 }
 
