@@ -92,6 +92,23 @@ Error *shape_rule_lookup(PlanRequest *request) {
     return NULL;
 }
 
+/* ---- SvmCouple ---- */
+
+Error *shape_rule_svm_couple(PlanRequest *request) {
+    enum { CLASSES_MAX = 4096 };
+    const int64_t classes = attributes_int(request->attributes, "classes");
+    TRY(rule_check_dtype(request, 0, DTYPE_BIT(DTYPE_FLOAT32)));
+    TRY(rule_check_rank(request, 0, 2));
+    Shape shape = *rule_shape(request, 0);
+    if (classes < 2 || classes > CLASSES_MAX)
+        FAIL(INVALID, "%" PRId64 " classes; 2 to %d can be coupled", classes, CLASSES_MAX);
+    if (shape.dims[1] != classes * (classes - 1) / 2)
+        FAIL(INVALID, "%" PRId64 " pairs of %" PRId64 " classes", shape.dims[1], classes);
+    shape.dims[1] = classes;
+    rule_set(request, 0, DTYPE_FLOAT32, &shape);
+    return NULL;
+}
+
 /* ---- TreeScores ---- */
 
 /* Sizes that no list of one entry could have. */

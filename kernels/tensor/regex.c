@@ -35,43 +35,6 @@ size_t regex_scratch_size(const Regex *regex) {
     return regex->step_count * 5 * sizeof(uint32_t);
 }
 
-bool regex_is_word(uint32_t point) {
-    return (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') ||
-           (point >= 'a' && point <= 'z') || point == '_';
-}
-
-static bool ranges_hold(const Regex *regex, const RegexSet *set, uint32_t point) {
-    for (uint32_t i = set->begin; i < set->end; i++)
-        if (point >= regex->ranges[i].first && point <= regex->ranges[i].last) return true;
-    return false;
-}
-
-bool regex_set_holds(const Regex *regex, const RegexSet *set, uint32_t point) {
-    bool holds = ranges_hold(regex, set, point);
-    if (!holds && set->any_case)
-        holds = ranges_hold(regex, set, utf8_to_lower(point)) ||
-                ranges_hold(regex, set, utf8_to_upper(point));
-    return holds != set->negated;
-}
-
-bool regex_place_holds(RegexPlace wanted, const RegexAround *around) {
-    switch (wanted) {
-    case REGEX_TEXT_BEGIN:
-        return around->text_begin;
-    case REGEX_TEXT_END:
-        return around->text_end;
-    case REGEX_LINE_BEGIN:
-        return around->line_begin;
-    case REGEX_LINE_END:
-        return around->line_end;
-    case REGEX_WORD_EDGE:
-        return around->word_before != around->word_behind;
-    case REGEX_NO_WORD_EDGE:
-        break;
-    }
-    return around->word_before == around->word_behind;
-}
-
 /* Adds the step, and all steps that it reaches without a code point, each once in a round. */
 static void add_thread(
     Matcher *matcher, Threads *threads, uint32_t first, uint64_t begin, const RegexAround *place) {

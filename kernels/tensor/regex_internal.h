@@ -3,7 +3,8 @@
  * (compiling) and regex_table.c. Immutable after compiling. */
 #include <stdint.h>
 
-#include "kernels/tensor/regex.h"
+#include "base/utf8.h"
+typedef struct Regex Regex;
 
 typedef enum RegexOp {
     REGEX_SET,    /* consumes a code point of set x, then continues with the next step */
@@ -55,8 +56,41 @@ struct Regex {
     size_t set_count, set_capacity;
 };
 
-/* Whether the code point is in the set. */
-bool regex_set_holds(const Regex *regex, const RegexSet *set, uint32_t point);
 /* A letter, digit or underscore of ASCII. */
-bool regex_is_word(uint32_t point);
-bool regex_place_holds(RegexPlace wanted, const RegexAround *around);
+static inline bool regex_is_word(uint32_t point) {
+    return (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') ||
+           (point >= 'a' && point <= 'z') || point == '_';
+}
+
+static inline bool regex_ranges_hold(const Regex *regex, const RegexSet *set, uint32_t point) {
+    for (uint32_t i = set->begin; i < set->end; i++)
+        if (point >= regex->ranges[i].first && point <= regex->ranges[i].last) return true;
+    return false;
+}
+
+/* Whether the code point is in the set. */
+static inline bool regex_set_holds(const Regex *regex, const RegexSet *set, uint32_t point) {
+    bool holds = regex_ranges_hold(regex, set, point);
+    if (!holds && set->any_case)
+        holds = regex_ranges_hold(regex, set, utf8_to_lower(point)) ||
+                regex_ranges_hold(regex, set, utf8_to_upper(point));
+    return holds != set->negated;
+}
+
+static inline bool regex_place_holds(RegexPlace wanted, const RegexAround *around) {
+    switch (wanted) {
+    case REGEX_TEXT_BEGIN:
+        return around->text_begin;
+    case REGEX_TEXT_END:
+        return around->text_end;
+    case REGEX_LINE_BEGIN:
+        return around->line_begin;
+    case REGEX_LINE_END:
+        return around->line_end;
+    case REGEX_WORD_EDGE:
+        return around->word_before != around->word_behind;
+    case REGEX_NO_WORD_EDGE:
+        break;
+    }
+    return around->word_before == around->word_behind;
+}

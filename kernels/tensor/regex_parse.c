@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "kernels/tensor/regex.h"
 #include "kernels/tensor/regex_classes.h"
 #include "kernels/tensor/regex_internal.h"
 

@@ -30,8 +30,8 @@ typedef struct CpuDevice {
      * level's features, and must not call libm functions whose bits depend on the machine (exp,
      * tanh, sin …; sqrt, floor, fabs, rint are exact). */
     bool portable_only;
-    uint32_t threads_max; /* a launch never uses more */
-    CpuWorkers *workers;  /* threads start with the first launch that needs them */
+    uint32_t threads_max;         /* a launch never uses more */
+    CpuWorkers *workers;          /* threads start with the first launch that needs them */
     pthread_mutex_t shared_mutex; /* guards what plans share: the list below */
     struct CpuNgrams *ngrams;
 } CpuDevice;

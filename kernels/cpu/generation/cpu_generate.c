@@ -159,18 +159,33 @@ static int64_t load_index(const char *from, DType dtype, int64_t at) {
     }
 }
 
+/* Writes `count` elements of the value. */
+static Error *fill_elements(char *to, const void *value, uint32_t size, int64_t count) {
+    uint32_t word;
+    for (int64_t begin = 0; begin < count; begin += KERNEL_STOP_TURNS) {
+        const int64_t end = kernel_stop_piece(begin, count);
+        if (begin > 0) TRY(kernel_stop_check());
+        if (size == sizeof word) {
+            memcpy(&word, value, sizeof word);
+            for (int64_t i = begin; i < end; i++) memcpy(to + i * 4, &word, sizeof word);
+        } else {
+            for (int64_t i = begin; i < end; i++) cpu_move(to + i * size, value, size);
+        }
+    }
+    return NULL;
+}
+
 /* An index outside [-depth, depth) sets no element, by ONNX's text. */
 static Error *run_one_hot(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const OneHotRun *run = context;
     const OneHotState *state = run->state;
     (void)part;
     int64_t plane = state->depth * state->inner;
+    TRY(fill_elements(run->to + (int64_t)begin * plane * state->size, run->off, state->size,
+        (int64_t)(end - begin) * plane));
     for (int64_t outer = (int64_t)begin; outer < (int64_t)end; outer++) {
         char *to = run->to + outer * plane * state->size;
-        for (int64_t i = 0; i < plane; i++) {
-            if (kernel_stop_ends_at(i)) return NULL;
-            cpu_move(to + i * state->size, run->off, state->size);
-        }
+        if (kernel_stop_ends_at(outer)) return NULL;
         for (int64_t i = 0; i < state->inner; i++) {
             if (kernel_stop_ends_at(i)) return NULL;
             int64_t given = load_index(run->indices, state->dtype, outer * state->inner + i);

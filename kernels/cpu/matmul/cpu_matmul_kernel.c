@@ -95,13 +95,14 @@ typedef struct Unit {
 
 static void finish_unit(const CpuMatmul *matmul, const Unit *unit, const float *sums) {
     const int64_t first = unit->row * matmul->columns + unit->column;
-    if (!unit->bias || (matmul->bias_row == 0 && matmul->bias_column == 1)) {
+    const bool beside = matmul->bias_column == 1 || unit->columns == 1;
+    if (!unit->bias || (matmul->bias_row == 0 && beside)) {
         const CpuEpilogueRows rows = {
             .rows = unit->rows,
             .count = unit->columns,
             .sums = sums,
             .sums_step = CPU_MATMUL_PANEL,
-            .bias = unit->bias ? unit->bias + unit->column : NULL,
+            .bias = unit->bias ? unit->bias + unit->column * matmul->bias_column : NULL,
             .residual = unit->residual ? unit->residual + first : NULL,
             .to = unit->c + first,
             .to_step = matmul->columns,

@@ -4,7 +4,8 @@
 
 enum {
     BYTES_PER_PART = 65536,
-    INDEX_BYTES = 16 /* INDEX_BYTES: the cost of finding one element, in bytes */
+    INDEX_BYTES = 16, /* the cost of finding one element, in bytes */
+    CHECKED_MAX = 256 /* indices that are checked before they are used for many slices */
 };
 
 /* data [outer, dim, slice], indices [count]: out [outer, count, slice]. */
@@ -48,6 +49,48 @@ static Error *run_gather(void *context, uint64_t begin, uint64_t end, uint32_t p
     return NULL;
 }
 
+/* Elements of 4 and 8 bytes at few places of each slice along an axis: columns of a table. */
+#define DEFINE_PICK(T)                                                                             \
+    static void pick_##T(T *out, const T *data, const int64_t *places, int64_t count, int64_t dim, \
+        int64_t position, int64_t units) {                                                         \
+        if (count == 1) {                                                                          \
+            for (int64_t i = 0; i < units; i++) out[i] = data[i * dim + places[0]];                \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < units; i++) {                                                      \
+            out[i] = data[places[position]];                                                       \
+            const bool ends = ++position == count;                                                 \
+            data += ends ? dim : 0;                                                                \
+            position = ends ? 0 : position;                                                        \
+        }                                                                                          \
+    }
+DEFINE_PICK(uint32_t)
+DEFINE_PICK(uint64_t)
+#undef DEFINE_PICK
+
+static Error *run_pick(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    const GatherRun *run = context;
+    const GatherState *state = run->state;
+    const uint64_t count = (uint64_t)state->count, size = state->slice_bytes;
+    int64_t places[CHECKED_MAX];
+    (void)part;
+    for (int64_t i = 0; i < state->count; i++) {
+        const int64_t given = cpu_index_load(&run->indices, i);
+        if (!cpu_index_wrap(given, state->dim, &places[i]))
+            return cpu_index_error("Gather", given, i, state->dim);
+    }
+    const char *data = run->data + begin / count * (uint64_t)state->dim * size;
+    char *out = run->out + begin * size;
+    const int64_t position = (int64_t)(begin % count), units = (int64_t)(end - begin);
+    if (size == sizeof(uint32_t))
+        pick_uint32_t((uint32_t *)(void *)out, (const uint32_t *)(const void *)data, places,
+            state->count, state->dim, position, units);
+    else
+        pick_uint64_t((uint64_t *)(void *)out, (const uint64_t *)(const void *)data, places,
+            state->count, state->dim, position, units);
+    return NULL;
+}
+
 static Error *launch_gather(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
     const GatherState *state = plan_state(plan);
     (void)output_shapes;
@@ -55,8 +98,11 @@ static Error *launch_gather(const Plan *plan, const Launch *launch, const Shape 
     if (units == 0 || state->slice_bytes == 0) return NULL;
     GatherRun run = make_run(plan, launch, state->wide);
     uint64_t least = BYTES_PER_PART / (state->slice_bytes + INDEX_BYTES) + 1;
-    if (units <= least) return run_gather(&run, 0, units, 0);
-    return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, run_gather, &run);
+    const bool picks = (state->slice_bytes == 4 || state->slice_bytes == 8) && state->dim > 0 &&
+                       state->outer > state->count && state->count <= CHECKED_MAX;
+    CpuTask *task = picks ? run_pick : run_gather;
+    if (units <= least) return task(&run, 0, units, 0);
+    return cpu_for_each(cpu_device(plan->device), launch->threads, units, least, task, &run);
 }
 
 static Error *plan_gather(Device *device, const PlanRequest *request, Plan **out) {

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/conformance/references/reference.h"
@@ -161,6 +162,57 @@ void reference_lookup(ReferenceCall *call) {
             if (x == keys->values[k] || (isnan(x) && isnan(keys->values[k])))
                 call->outputs[0].values[i] = (double)k;
     }
+}
+
+/* ---- SvmCouple ---- */
+
+/* One round with the text-book's formulas: the sums are made anew for each class. Returns whether
+ * the conditions held before. */
+static bool couple_round(const double *form, int64_t classes, double *p) {
+    double total = 0, sum;
+    bool near = true;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t t = 0; t < classes; t++) {
+            sum = 0;
+            for (int64_t j = 0; j < classes; j++) sum += form[t * classes + j] * p[j];
+            if (pass == 0)
+                total += p[t] * sum;
+            else
+                near = near && fabs(sum - total) < 0.005 / (double)classes;
+        }
+    for (int64_t t = 0; t < classes && !near; t++) {
+        double own = 0, all = 0, grown = 0;
+        for (int64_t i = 0; i < classes; i++) {
+            sum = 0;
+            for (int64_t j = 0; j < classes; j++) sum += form[i * classes + j] * p[j];
+            all += p[i] * sum;
+            own = i == t ? sum : own;
+        }
+        p[t] += (all - own) / form[t * classes + t];
+        for (int64_t j = 0; j < classes; j++) grown += p[j];
+        for (int64_t j = 0; j < classes; j++) p[j] /= grown;
+    }
+    return near;
+}
+
+void reference_svm_couple(ReferenceCall *call) {
+    const int64_t classes = attributes_int(call->attributes, "classes");
+    const int64_t rows = call->inputs[0].shape.dims[0], pairs = call->inputs[0].shape.dims[1];
+    double *form = calloc((size_t)(classes * classes), sizeof *form);
+    for (int64_t row = 0; row < rows; row++) {
+        const double *at = call->inputs[0].values + row * pairs;
+        double *p = call->outputs[0].values + row * classes;
+        memset(form, 0, (size_t)(classes * classes) * sizeof *form);
+        for (int64_t t = 0; t < classes; t++)
+            for (int64_t j = t + 1; j < classes; j++, at++) {
+                form[t * classes + j] = form[j * classes + t] = -*at * (1 - *at);
+                form[t * classes + t] += (1 - *at) * (1 - *at);
+                form[j * classes + j] += *at * *at;
+            }
+        for (int64_t t = 0; t < classes; t++) p[t] = 1 / (double)classes;
+        for (int round = 0; round < 100 && !couple_round(form, classes, p); round++) continue;
+    }
+    free(form);
 }
 
 /* ---- TreeScores ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/tensor/regex.h"
 #include "tests/support/test_support.h"
 
 static const char *const patterns[] = {"b+", "a|ab|bcde", "a+?", "c*", "x?", "^b", "\\bb", "b\\b",
