@@ -1,7 +1,7 @@
 #pragma once
 /* The named sets of patterns, ASCII as in RE2, each in order. Used by regex_parse.c. Pure: a
  * constant table. */
-#include "kernels/tensor/regex_internal.h"
+#include "kernels/tensor/regex_program.h"
 
 typedef struct RegexClass {
     const char *name; /* as written in a pattern; NULL: end of the table */

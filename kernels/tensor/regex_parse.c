@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "kernels/tensor/regex.h"
 #include "kernels/tensor/regex_classes.h"
-#include "kernels/tensor/regex_internal.h"
+#include "kernels/tensor/regex_program.h"
 
 enum { POINT_MAX = 0x10FFFF, REPEAT_WITHOUT_END = -1 };
 

@@ -3,7 +3,7 @@
  * that search long texts. Made by regex_make_table, read by regex_search. Immutable after making;
  * any number of threads read it. */
 #include "kernels/device/kernel_stop.h"
-#include "kernels/tensor/regex_internal.h"
+#include "kernels/tensor/regex_program.h"
 
 /* The code points from `first` on, up to the next span, are of one class. */
 typedef struct RegexSpan {
