@@ -7,10 +7,11 @@
 enum {
     HEIGHT = 0,
     WIDTH = 1,
-    COLUMNS_STEP = 6,      /* rows of a block of the inner kernel */
-    FILTERS_STEP = 16,     /* filters of a unit are a multiple of it */
-    UNITS_WANTED = 8,      /* so that several threads get equal work */
-    BLOCK_PIXELS_MIN = 24, /* fewer read the weights more often than that is worth */
+    COLUMNS_STEP = 6,       /* rows of a block of the inner kernel */
+    FILTERS_STEP = 16,      /* filters of a unit are a multiple of it */
+    UNITS_WANTED = 8,       /* so that several threads get equal work */
+    NEAR_WEIGHTS = 1 << 17, /* of all groups: the second level cache keeps them */
+    BLOCK_PIXELS_MIN = 24,  /* fewer read the weights more often than that is worth */
 };
 
 /* ---- blocks ---- */
@@ -475,12 +476,12 @@ Error *cpu_conv_last_run(CpuDevice *device, const CpuConvLast *planned,
     Run run = {.conv = conv, .buffers = *buffers};
     joined.filters_per_unit = cpu_conv_last_filters_per_unit(
         device, launch->threads, all_blocks(planned), planned->filters, planned->filters_per_unit);
+    const int64_t depth = conv->slices.kernel * window->kernel[HEIGHT] * window->kernel[WIDTH];
+    const int64_t columns = depth * conv->groups * conv->filters;
     run.pixels_first =
-        conv->groups > 1 || cpu_matmul_shares_rows(launch->threads,
-                                conv->images * window->output[HEIGHT] * window->output[WIDTH],
-                                conv->slices.kernel * window->kernel[HEIGHT] *
-                                    window->kernel[WIDTH] * conv->groups * conv->filters,
-                                conv->channels);
+        (conv->groups > 1 && columns * conv->channels <= NEAR_WEIGHTS) ||
+        cpu_matmul_shares_rows(launch->threads,
+            conv->images * window->output[HEIGHT] * window->output[WIDTH], columns, conv->channels);
     /* about 20 µs are worth a thread */
     const int64_t cost = (conv->rows * conv->columns + 32) * conv->filters_per_unit *
                              conv->channels * conv->slices.kernel * window->kernel[HEIGHT] *
