@@ -185,6 +185,37 @@ static Error *as_product(Fusion *fusion, IrBinding *root, const Product *product
     return NULL;
 }
 
+enum { SHAPE_DEPTH_MAX = 9 };
+
+static bool keeps_elements(OperatorId id) {
+    return id == OPERATOR_MUL || id == OPERATOR_DIV || id == OPERATOR_ADD || id == OPERATOR_POW ||
+           id == OPERATOR_ERF || id == OPERATOR_TANH || id == OPERATOR_SIGMOID ||
+           id == OPERATOR_SOFTPLUS || id == OPERATOR_CLIP || id == OPERATOR_HARD_SIGMOID;
+}
+
+/* True if the variable is computed element by element from x and from constants of one element that
+ * raise no rank: it has x's shape, whatever that is. */
+static bool is_shaped_like(
+    const IrBinding *root, const IrVariable *variable, const IrVariable *x, uint32_t depth) {
+    double scalar;
+    if (variable == x) return true;
+    if (fusion_scalar(variable, &scalar))
+        return ir_variable_tensor(variable)->shape.rank <= (x->type.rank_known ? x->type.rank : 0);
+    const IrBinding *maker = variable ? variable->binding : NULL;
+    if (!maker || depth == SHAPE_DEPTH_MAX || maker->kind != IR_OPERATOR) return false;
+    if (maker->block != root->block || !keeps_elements(maker->operator_info->id)) return false;
+    for (uint32_t i = 0; i < maker->operand_count; i++)
+        if (!is_shaped_like(root, fusion_operand(maker, i), x, depth + 1)) return false;
+    return true;
+}
+
+static bool has_shape_of(const IrBinding *root, const IrVariable *x) {
+    const IrType *type = &root->results[0]->type;
+    if (type->kind != IR_TYPE_TENSOR || x->type.kind != IR_TYPE_TENSOR) return false;
+    return fusion_same_shape(&x->type, type) ||
+           (x->type.dtype == type->dtype && is_shaped_like(root, root->results[0], x, 0));
+}
+
 static Error *rule(Fusion *fusion, IrBinding *root) {
     const OperatorId id = root->operator_info->id;
     if (id != OPERATOR_MUL && id != OPERATOR_DIV) return NULL;
@@ -194,8 +225,7 @@ static Error *rule(Fusion *fusion, IrBinding *root) {
     for (uint32_t i = 0; i < 2; i++) {
         IrVariable *x = product.factors[i];
         bool fused = false;
-        if (!fusion_takes(x->type.dtype) || !fusion_same_shape(&x->type, &root->results[0]->type))
-            continue;
+        if (!fusion_takes(x->type.dtype) || !has_shape_of(root, x)) continue;
         if (has_scale(&product, 0.5))
             TRY(as_gelu(fusion, root, x, product.factors[1 - i], &fused));
         else

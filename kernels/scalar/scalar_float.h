@@ -99,13 +99,10 @@
         return scalar_canonical_##s(x * scalar_tanh_##s(scalar_softplus_##s(x)));                  \
     }                                                                                              \
     SCALAR T scalar_gelu_erf_##s(T x) {                                                            \
-        T half = (T)0.5 * x;                                                                       \
-        T y = half * ((T)1 + scalar_erf_##s(x * (T)0.70710678118654752440));                       \
-        return scalar_canonical_##s(y);                                                            \
+        return scalar_canonical_##s(scalar_gelu_erf_loose_##s(x));                                 \
     }                                                                                              \
     SCALAR T scalar_gelu_tanh_##s(T x) {                                                           \
-        T inner = (T)0.79788456080286535588 * (x + (T)0.044715 * x * x * x);                       \
-        return scalar_canonical_##s((T)0.5 * x * ((T)1 + scalar_tanh_##s(inner)));                 \
+        return scalar_canonical_##s(scalar_gelu_tanh_loose_##s(x));                                \
     }
 
 SCALAR_FLOAT(float, f32, f, 0x1p23)

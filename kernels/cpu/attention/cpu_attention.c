@@ -12,7 +12,7 @@
 enum {
     SCORES_MAX = 49152,    /* scores of a block: 192 KiB on the stack, in the second level cache */
     SCORES_ALIKE = 128,    /* rows at a multiple of it share few sets of the first level cache */
-    QUERIES_MAX = 48,      /* queries of a block */
+    QUERIES_MAX = 64,      /* queries of a block */
     QUERIES_STEP = 6,      /* queries that the inner kernel has in registers */
     KEYS_AT_ONCE = 2048,   /* more keys are processed in blocks */
     KEYS_OF_A_BLOCK = 512, /* whole panels */
@@ -27,7 +27,7 @@ typedef struct AttentionState {
     Shape batch;                                        /* of the output */
     int64_t batch_count, queries, keys, depth, columns; /* S, T, D, E */
     int64_t q_batch[SHAPE_RANK_MAX], k_batch[SHAPE_RANK_MAX], v_batch[SHAPE_RANK_MAX];
-    int64_t mask_batch[SHAPE_RANK_MAX], mask_row, mask_column;
+    int64_t mask_batch[SHAPE_RANK_MAX], mask_row, mask_column, mask_count;
     bool has_mask;
     bool keys_in_columns; /* K is [D, T] */
     bool pack_keys;       /* K is [T, D] and brought into panels first */
@@ -134,10 +134,20 @@ static float factor_of(const AttentionState *state, float before, float most) {
     return lanes[0];
 }
 
+/* The last vector of the row's mask, where other numbers of the mask follow it. Else a copy: a
+ * vector that is loaded right after the storing of its pieces waits. */
+static const float *end_of_mask(
+    const Run *run, const CpuAttentionRow *row, float copy[CPU_VECTOR_LANES]) {
+    const int64_t left = row->count % CPU_VECTOR_LANES;
+    const float *end = row->mask + row->count - left;
+    if (end + CPU_VECTOR_LANES <= run->mask + run->state->mask_count) return end;
+    cpu_f32_copy_part(copy, end, left);
+    return copy;
+}
+
 /* Scores become weights. */
 static void compare(const Run *run, Block *block) {
     const AttentionState *state = run->state;
-    const int64_t left = block->keys % CPU_VECTOR_LANES;
     const float *mask = NULL;
     float mask_end[CPU_VECTOR_LANES] = {0};
     if (state->has_mask)
@@ -151,11 +161,9 @@ static void compare(const Run *run, Block *block) {
             .scale = state->scale,
             .mask = mask ? mask + i * state->mask_row : NULL,
             .mask_is_one = state->mask_column == 0,
-            .mask_end = mask_end,
             .most = before,
         };
-        if (row.mask && !row.mask_is_one && (i == 0 || state->mask_row != 0))
-            cpu_f32_copy_part(mask_end, row.mask + block->keys - left, left);
+        if (row.mask && !row.mask_is_one) row.mask_end = end_of_mask(run, &row, mask_end);
         state->row_code.weights(&row);
         block->most[i] = row.most;
         block->factors[i] = 1;
@@ -198,10 +206,16 @@ static void weigh(const Run *run, const Block *block, float *y) {
     }
 }
 
-/* As many as the stack holds the scores of, in whole steps of the inner kernel. */
+/* All queries, or even parts in whole steps of the inner kernel, if the stack does not hold the
+ * scores of all. */
 static int64_t queries_of_a_unit(const AttentionState *state) {
-    const int64_t most = SCORES_MAX / state->score_row;
-    return most < QUERIES_MAX ? most / QUERIES_STEP * QUERIES_STEP : QUERIES_MAX;
+    const int64_t fitting = SCORES_MAX / state->score_row;
+    const int64_t most = fitting < QUERIES_MAX ? fitting : QUERIES_MAX;
+    if (state->queries <= most) return state->queries > 0 ? state->queries : 1;
+    const int64_t steps = most / QUERIES_STEP * QUERIES_STEP;
+    const int64_t units = (state->queries + steps - 1) / steps;
+    const int64_t even = (state->queries + units - 1) / units;
+    return (even + QUERIES_STEP - 1) / QUERIES_STEP * QUERIES_STEP;
 }
 
 static void run_block(const Run *run, int64_t batch, int64_t first, int64_t rows) {
@@ -270,6 +284,7 @@ static void set_mask(AttentionState *state, const Shape *mask) {
     int64_t strides[SHAPE_RANK_MAX];
     shape_broadcast_strides(mask, &scores, strides);
     state->has_mask = true;
+    state->mask_count = shape_count_unchecked(mask);
     state->mask_row = strides[state->batch.rank];
     state->mask_column = strides[state->batch.rank + 1];
     for (uint32_t i = 0; i < state->batch.rank; i++) state->mask_batch[i] = strides[i];

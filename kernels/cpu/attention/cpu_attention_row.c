@@ -51,54 +51,73 @@ CPU_INLINE CpuF32x16 lanes_below(int64_t count, CpuF32x16 x, float fill) {
     const CpuI32x16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return cpu_f32x16_select(lanes < (int32_t)count, x, cpu_f32x16_all(fill));
 }
-CPU_INLINE CpuF32x16 add_mask(const CpuAttentionRow *row, int64_t i, CpuF32x16 x) {
-    if (!row->mask) return x;
-    if (row->mask_is_one) return x + *row->mask;
-    return x + cpu_f32x16_load(i + CPU_VECTOR_LANES <= row->count ? row->mask + i : row->mask_end);
+/* A constant in all functions that are inlined. */
+typedef enum Masked { MASKED_NOT, MASKED_BY_ONE, MASKED_EACH } Masked;
+
+static inline Masked masked_of(const CpuAttentionRow *row) {
+    if (!row->mask) return MASKED_NOT;
+    return row->mask_is_one ? MASKED_BY_ONE : MASKED_EACH;
+}
+
+/* The scores from i on, scaled and masked. They are computed twice, since storing them would take
+ * longer. */
+CPU_INLINE CpuF32x16 score_at(const CpuAttentionRow *row, const Masked masked, int64_t i) {
+    const CpuF32x16 x = cpu_f32x16_load(row->scores + i) * row->scale;
+    if (masked == MASKED_NOT) return x;
+    return x +
+           (masked == MASKED_BY_ONE ? cpu_f32x16_all(*row->mask) : cpu_f32x16_load(row->mask + i));
+}
+/* The vector behind the whole ones: its first `left` lanes. */
+CPU_INLINE CpuF32x16 last_score(
+    const CpuAttentionRow *row, const Masked masked, int64_t whole, int64_t left) {
+    CpuF32x16 x = lanes_below(left, cpu_f32x16_load(row->scores + whole), 0) * row->scale;
+    if (masked == MASKED_BY_ONE) x += *row->mask;
+    if (masked == MASKED_EACH) x += cpu_f32x16_load(row->mask_end);
+    return lanes_below(left, x, -__builtin_inff());
 }
 
 /* Comparisons wait for each other in this many chains. The maximum does not depend on them. */
 enum { MOST_CHAINS = 4 };
 
-CPU_INLINE CpuF32x16 scale_and_compare(const CpuAttentionRow *row, int64_t i, CpuF32x16 most) {
-    const CpuF32x16 x = add_mask(row, i, cpu_f32x16_load(row->scores + i) * row->scale);
-    cpu_f32x16_store(row->scores + i, x);
-    return cpu_f32x16_max(x, most);
-}
-
-CPU_INLINE void weights_body(CpuAttentionRow *row) {
-    const float least = -__builtin_inff();
-    const int64_t left = row->count % CPU_VECTOR_LANES, whole = row->count - left;
-    float *scores = row->scores;
-    CpuF32x16 most = cpu_f32x16_all(least), others[MOST_CHAINS - 1] = {most, most, most};
-    CpuF32x16 last = {0};
+/* given: a copy of the row, which stores of scores do not change. */
+CPU_INLINE void weights_of(
+    CpuAttentionRow *row, const CpuAttentionRow *given, const Masked masked) {
+    const int64_t left = given->count % CPU_VECTOR_LANES, whole = given->count - left;
+    CpuF32x16 most[MOST_CHAINS];
+    CPU_UNROLL for (int c = 0; c < MOST_CHAINS; c++) most[c] = cpu_f32x16_all(-__builtin_inff());
     int64_t begin = 0;
-    for (; begin + MOST_CHAINS * CPU_VECTOR_LANES <= whole;
-         begin += MOST_CHAINS * CPU_VECTOR_LANES) {
-        most = scale_and_compare(row, begin, most);
-        CPU_UNROLL for (int c = 1; c < MOST_CHAINS; c++) others[c - 1] =
-            scale_and_compare(row, begin + c * CPU_VECTOR_LANES, others[c - 1]);
-    }
-    for (; begin < whole; begin += CPU_VECTOR_LANES) most = scale_and_compare(row, begin, most);
-    CPU_UNROLL for (int c = 1; c < MOST_CHAINS; c++) most = cpu_f32x16_max(others[c - 1], most);
-    if (left) { /* the last vector stays in a register */
-        last = lanes_below(left, cpu_f32x16_load(scores + whole), 0) * row->scale;
-        last = lanes_below(left, add_mask(row, whole, last), least);
-        most = cpu_f32x16_max(last, most);
-    }
-    const float shift = take_most(row, cpu_f32x16_largest(most));
+    for (; begin + MOST_CHAINS * CPU_VECTOR_LANES <= whole; begin += MOST_CHAINS * CPU_VECTOR_LANES)
+        CPU_UNROLL for (int c = 0; c < MOST_CHAINS; c++) most[c] =
+            cpu_f32x16_max(score_at(given, masked, begin + c * CPU_VECTOR_LANES), most[c]);
+    for (; begin < whole; begin += CPU_VECTOR_LANES)
+        most[0] = cpu_f32x16_max(score_at(given, masked, begin), most[0]);
+    CPU_UNROLL for (int c = 1; c < MOST_CHAINS; c++) most[0] = cpu_f32x16_max(most[c], most[0]);
+    CpuF32x16 last = {0};
+    if (left) last = last_score(given, masked, whole, left);
+    if (left) most[0] = cpu_f32x16_max(last, most[0]);
+    const float shift = take_most(row, cpu_f32x16_largest(most[0]));
     CpuF32x16 sum = {0};
     for (int64_t i = 0; i < whole; i += CPU_VECTOR_LANES) {
-        const CpuF32x16 term = cpu_f32x16_exp(cpu_f32x16_load(scores + i) - shift);
-        cpu_f32x16_store(scores + i, term);
+        const CpuF32x16 term = cpu_f32x16_exp(score_at(given, masked, i) - shift);
+        cpu_f32x16_store(given->scores + i, term);
         sum += term;
     }
     if (left) {
         const CpuF32x16 term = cpu_f32x16_exp(last - shift);
-        cpu_f32x16_store(scores + whole, term);
+        cpu_f32x16_store(given->scores + whole, term);
         sum += term;
     }
     row->sum = cpu_f32x16_sum(sum);
+}
+CPU_INLINE void weights_body(CpuAttentionRow *row) {
+    const CpuAttentionRow given = *row;
+    const Masked masked = masked_of(row);
+    if (masked == MASKED_NOT)
+        weights_of(row, &given, MASKED_NOT);
+    else if (masked == MASKED_BY_ONE)
+        weights_of(row, &given, MASKED_BY_ONE);
+    else
+        weights_of(row, &given, MASKED_EACH);
 }
 
 CPU_INLINE CpuF32x8 half_below(int64_t count, CpuF32x8 x, float fill) {

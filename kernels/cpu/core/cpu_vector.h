@@ -153,30 +153,22 @@ CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
     return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* e^x within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN.
- * 1.5 * 2^23 leaves the rounded integer in the low mantissa bits; 2^n comes in two factors, so that
- * results below the normal range come out right. A mask makes the results of 0, since products
- * below that range take processors ten times as long. */
+/* e^x of x <= 0 within 2 units in the last place; 0 below -87.33, where the result would be no
+ * normal number; NaN for NaN. Adding the rounder leaves the exponent of 2^n, with its bias of 127,
+ * in the low bits. The polynomial is that of scalar_exp_minus_f32. */
 #define CPU_DEFINE_EXP(name, F32, I32)                                                             \
     CPU_INLINE F32 name(F32 x) {                                                                   \
-        const F32 zero = {0}, most = 89.0f - zero, least = -104.0f - zero;                         \
-        const I32 above = x > most;                                                                \
-        x = (F32)((above & (I32)most) | (~above & (I32)x));                                        \
-        const I32 below = x < least;                                                               \
-        x = (F32)(~below & (I32)x);                                                                \
-        const F32 shifted = x * 1.44269504088896341f + 12582912.0f;                                \
-        const I32 n = (I32)shifted - 0x4b400000;                                                   \
-        const F32 count = shifted - 12582912.0f;                                                   \
-        const F32 r = x - count * 0.693359375f - count * -2.12194440e-4f;                          \
-        F32 p = 1.9875691500e-4f - zero;                                                           \
-        p = p * r + 1.3981999507e-3f;                                                              \
-        p = p * r + 8.3334519073e-3f;                                                              \
-        p = p * r + 4.1665795894e-2f;                                                              \
-        p = p * r + 1.6666665459e-1f;                                                              \
-        p = p * r + 5.0000001201e-1f;                                                              \
-        p = p * (r * r) + r + 1.0f;                                                                \
-        const I32 half = n >> 1;                                                                   \
-        p = p * (F32)((half + 127) << 23) * (F32)((n - half + 127) << 23);                         \
+        const float rounder = 12582912.0f + 127.0f;                                                \
+        const I32 below = x < -87.33f - (F32){0};                                                  \
+        const F32 shifted = x * 1.44269504f + rounder;                                             \
+        const F32 n = shifted - rounder;                                                           \
+        const F32 r = x - n * 0.693359375f - n * -2.12194440e-4f;                                  \
+        F32 p = 1.38592592e-3f * r + 8.37480556e-3f;                                               \
+        p = p * r + 4.16677259e-2f;                                                                \
+        p = p * r + 1.66664198e-1f;                                                                \
+        p = p * r + 0.49999994f;                                                                   \
+        p = p * r + 1.0f;                                                                          \
+        p = (p * r + 1.0f) * (F32)((I32)shifted << 23);                                            \
         return (F32)(~below & (I32)p);                                                             \
     }                                                                                              \
     struct cpu_exp_needs_semicolon_##name

@@ -57,6 +57,10 @@ CPU_INLINE CpuF32x4 cpu_f32x4_number(CpuF32x4 x) {
 
 #define CPU_EACH_VECTOR CPU_UNROLL for (int i = 0; i < count; i++)
 
+#define CPU_GELU_STEP(name, e, o)                                                                  \
+    CPU_EACH_VECTOR even[i] = name##_fma(even[i], z[i], (e)-zero);                                 \
+    CPU_EACH_VECTOR odd[i] = name##_fma(odd[i], z[i], (o)-zero);
+
 /* name: cpu_f32x4, cpu_f32x8, cpu_f32x16. x: count vectors, a constant; changed in place. */
 #define CPU_DEFINE_ACTIVATE(name, TARGET, F32, I32)                                                \
     TARGET CPU_INLINE void name##_canonical(F32 *x, const int count) {                             \
@@ -83,12 +87,12 @@ CPU_INLINE CpuF32x4 cpu_f32x4_number(CpuF32x4 x) {
         CPU_EACH_VECTOR x[i] = x[i] * alpha + beta;                                                \
         name##_canonical(x, count);                                                                \
     }                                                                                              \
-    TARGET CPU_INLINE void name##_swish(F32 *x, const int count, float alpha) {                    \
+    /* x / (1 + e^t); t is changed, too */                                                         \
+    TARGET CPU_INLINE void name##_gated(F32 *x, F32 *t, const int count) {                         \
         const float rounder = SCALAR_ROUNDER_F32 + 127.0f;                                         \
         const F32 none = {0};                                                                      \
-        F32 t[CPU_ACTIVATE_MOST], shifted[CPU_ACTIVATE_MOST], s[CPU_ACTIVATE_MOST];                \
+        F32 shifted[CPU_ACTIVATE_MOST], s[CPU_ACTIVATE_MOST];                                      \
         F32 z[CPU_ACTIVATE_MOST], q[CPU_ACTIVATE_MOST];                                            \
-        CPU_EACH_VECTOR t[i] = x[i] * -alpha;                                                      \
         name##_clip(t, count, SCALAR_SWISH_LEAST_F32, SCALAR_SWISH_MOST_F32);                      \
         CPU_EACH_VECTOR shifted[i] = name##_fma(t[i], 1.44269504f - none, rounder - none);         \
         CPU_EACH_VECTOR s[i] =                                                                     \
@@ -102,6 +106,35 @@ CPU_INLINE CpuF32x4 cpu_f32x4_number(CpuF32x4 x) {
         CPU_EACH_VECTOR q[i] = name##_fma(q[i], z[i], s[i] + 1.0f);                                \
         CPU_EACH_VECTOR q[i] = name##_fma(q[i], (F32)((I32)shifted[i] << 23), 1.0f - none);        \
         CPU_EACH_VECTOR x[i] = x[i] / q[i];                                                        \
+        name##_canonical(x, count);                                                                \
+    }                                                                                              \
+    TARGET CPU_INLINE void name##_swish(F32 *x, const int count, float alpha) {                    \
+        F32 t[CPU_ACTIVATE_MOST];                                                                  \
+        CPU_EACH_VECTOR t[i] = x[i] * -alpha;                                                      \
+        name##_gated(x, t, count);                                                                 \
+    }                                                                                              \
+    TARGET CPU_INLINE void name##_gelu_tanh(F32 *x, const int count) {                             \
+        const F32 zero = {0};                                                                      \
+        F32 t[CPU_ACTIVATE_MOST];                                                                  \
+        CPU_EACH_VECTOR t[i] = x[i] * x[i];                                                        \
+        CPU_EACH_VECTOR t[i] =                                                                     \
+            name##_fma(t[i], SCALAR_GELU_CUBIC_F32 - zero, SCALAR_GELU_LINEAR_F32 - zero);         \
+        CPU_EACH_VECTOR t[i] = x[i] * t[i];                                                        \
+        name##_gated(x, t, count);                                                                 \
+    }                                                                                              \
+    TARGET CPU_INLINE void name##_gelu_erf(F32 *x, const int count) {                              \
+        const F32 zero = {0};                                                                      \
+        F32 a[CPU_ACTIVATE_MOST], t[CPU_ACTIVATE_MOST], z[CPU_ACTIVATE_MOST];                      \
+        F32 even[CPU_ACTIVATE_MOST], odd[CPU_ACTIVATE_MOST];                                       \
+        CPU_EACH_VECTOR a[i] = (F32)((I32)x[i] & 0x7FFFFFFF);                                      \
+        CPU_EACH_VECTOR t[i] = a[i] - SCALAR_GELU_MIDDLE_F32;                                      \
+        CPU_EACH_VECTOR z[i] = t[i] * t[i];                                                        \
+        CPU_EACH_VECTOR even[i] = SCALAR_GELU_EVEN_FIRST_F32 - zero;                               \
+        CPU_EACH_VECTOR odd[i] = SCALAR_GELU_ODD_FIRST_F32 - zero;                                 \
+        SCALAR_GELU_STEPS_F32(CPU_GELU_STEP, name)                                                 \
+        CPU_EACH_VECTOR t[i] = a[i] * name##_fma(odd[i], t[i], even[i]);                           \
+        CPU_EACH_VECTOR t[i] = (F32)((I32)t[i] & (a[i] < SCALAR_GELU_END_F32));                    \
+        CPU_EACH_VECTOR x[i] = name##_above(zero, x[i]) - t[i];                                    \
         name##_canonical(x, count);                                                                \
     }                                                                                              \
     struct cpu_activate_needs_semicolon_##name

@@ -22,7 +22,9 @@ typedef enum End {
     END_SWISH,
     END_HARD_SWISH,
     END_SCALED_HARD_SWISH,
-    END_LOOP
+    END_GELU_ERF,
+    END_GELU_TANH,
+    END_LOOP,
 } End;
 
 static End end_of(const CpuEpilogue *epilogue) {
@@ -32,6 +34,8 @@ static End end_of(const CpuEpilogue *epilogue) {
     if (activation == ACTIVATION_SWISH) return END_SWISH;
     if (activation == ACTIVATION_HARD_SWISH) return END_HARD_SWISH;
     if (activation == ACTIVATION_SCALED_HARD_SWISH) return END_SCALED_HARD_SWISH;
+    if (activation == ACTIVATION_GELU_ERF) return END_GELU_ERF;
+    if (activation == ACTIVATION_GELU_TANH) return END_GELU_TANH;
     return epilogue->loop ? END_LOOP : END_PLAIN;
 }
 
@@ -128,6 +132,8 @@ static void relu(float *row, int64_t count) {
         if (end == END_SWISH) F##_swish(x, count, row->low);                                       \
         if (end == END_HARD_SWISH) F##_hard_swish(x, count);                                       \
         if (end == END_SCALED_HARD_SWISH) F##_scaled_hard_swish(x, count, row->low, row->high);    \
+        if (end == END_GELU_ERF) F##_gelu_erf(x, count);                                           \
+        if (end == END_GELU_TANH) F##_gelu_tanh(x, count);                                         \
         CPU_EACH_VECTOR *(name##Unaligned *)(to + (i < count - 1 ? first + i * (LANES) : last)) =  \
             x[i];                                                                                  \
     }                                                                                              \
@@ -176,6 +182,10 @@ static void relu(float *row, int64_t count) {
             name##_each(&row, END_HARD_SWISH, rows, rows->residual, to, to_step);                  \
         else if (end == END_SCALED_HARD_SWISH)                                                     \
             name##_each(&row, END_SCALED_HARD_SWISH, rows, rows->residual, to, to_step);           \
+        else if (end == END_GELU_ERF)                                                              \
+            name##_each(&row, END_GELU_ERF, rows, rows->residual, to, to_step);                    \
+        else if (end == END_GELU_TANH)                                                             \
+            name##_each(&row, END_GELU_TANH, rows, rows->residual, to, to_step);                   \
         else if (rows->residual)                                                                   \
             name##_each(&row, END_PLAIN, rows, rows->residual, to, to_step);                       \
         else                                                                                       \

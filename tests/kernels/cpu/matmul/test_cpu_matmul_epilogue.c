@@ -118,9 +118,10 @@ static void test_epilogue_of_doubles_repeats_one_bias(void **state) {
 /* A fused activation gives the bits of the operator it stands for. */
 static void test_epilogue_activations_are_those_of_the_plain_operators(void **state) {
     (void)state;
-    static const char *const pairs[][2] = {{"{activation=\"tanh\"}", "Tanh"},
+    static const char *const pairs[][3] = {{"{activation=\"tanh\"}", "Tanh"},
         {"{activation=\"sigmoid\"}", "Sigmoid"}, {"{activation=\"relu\"}", "Relu"},
         {"{activation=\"hard_swish\"}", "HardSwish"}, {"{activation=\"gelu_erf\"}", "Gelu"},
+        {"{activation=\"gelu_tanh\"}", "Gelu", "{approximate=\"tanh\"}"},
         {"{activation=\"mish\"}", "Mish"},
         {"{activation=\"swish\", activation_alpha=1.0}", "Swish"},
         {"{activation=\"leaky_relu\", activation_alpha=0.01}", "LeakyRelu"}};
@@ -136,6 +137,7 @@ static void test_epilogue_activations_are_those_of_the_plain_operators(void **st
         call.name = "FusedMatMul";
         call.attributes = pairs[i][0];
         const KernelCall activation = {.name = pairs[i][1],
+            .attributes = pairs[i][2],
             .input_count = 1,
             .output_count = 1,
             .inputs = {{DTYPE_FLOAT32, {2, {6, 50}}, plain.data[0]}}};
