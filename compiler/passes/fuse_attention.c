@@ -1,5 +1,6 @@
 /* Softmax(scale * Q @ K' + mask) @ V becomes one operator, so that the scores are never in memory.
- * The scale may stand at Q and K. Two masks are added to each other. A mask by Where (scores, or a
+ * The scale may stand at Q and K. Two masks are added to each other, also where
+ * the second one is added to scores in windows. A mask by Where (scores, or a
  * large negative number) becomes an added mask. Weights that are not numbers may become 0, as
  * PyTorch's exporters write it for queries that see no key. ONNX's Attention is fused, too, unless
  * it has further features; its past is joined with keys and values before, where the pass append
@@ -8,11 +9,13 @@
 
 #include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/constants.h"
+#include "compiler/passes/evaluate.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
 
 typedef struct Scores {
     IrVariable *query, *key, *mask, *bias; /* mask, bias: NULL if there is none */
+    Tensor *windows; /* a constant mask of one rank more, whose first size is 1; NULL: none */
     double scale;
     bool transposed_key;
 } Scores;
@@ -127,11 +130,31 @@ static Error *mask_of_where(
     return fusion_insert(fusion, root, "Where", NULL, 3, inputs, &type, out);
 }
 
+/* The sum of two constant masks; *out is NULL for other masks, and for large ones. */
+static Error *add_constants(
+    Fusion *fusion, const IrVariable *a, const IrVariable *b, IrVariable **out) {
+    enum { BYTES_MAX = 4 << 20 };
+    Tensor *inputs[2] = {ir_variable_tensor(a), ir_variable_tensor(b)};
+    *out = NULL;
+    if (!inputs[0] || !inputs[1]) return NULL;
+    OWN(Attributes, attributes) = NULL;
+    OWN(Tensor, sum) = NULL;
+    bool done;
+    const OperatorInfo *add = operator_get(OPERATOR_ADD);
+    TRY(attributes_create(&attributes));
+    TRY(attributes_check(attributes, add));
+    TRY(evaluate_operator(
+        fusion->context->portable, add, attributes, 2, inputs, 1, BYTES_MAX, &sum, &done));
+    return sum ? ir_constant_tensor(fusion->module, sum, out) : NULL;
+}
+
 /* The sum of both masks, made once for all layers. */
 static Error *add_masks(
     Fusion *fusion, IrBinding *root, IrVariable *mask, IrVariable **inout_mask) {
     IrVariable *inputs[2] = {*inout_mask, mask};
     *inout_mask = made_before(root, OPERATOR_ADD, 2, inputs);
+    if (*inout_mask) return NULL;
+    TRY(add_constants(fusion, inputs[0], inputs[1], inout_mask));
     if (*inout_mask) return NULL;
     const bool longer = inputs[0]->type.rank >= inputs[1]->type.rank;
     const IrType *large = &inputs[!longer]->type, *small = &inputs[longer]->type;
@@ -156,6 +179,37 @@ static bool match_added(
     return match_product(fusion, root, value, scores);
 }
 
+/* The scores below Reshape(Reshape(scores) + mask), where the first Reshape puts a size of 1 in
+ * front and the mask is a constant. Windowed attention adds the mask of each window so. NULL for
+ * other values. */
+static IrVariable *masked_in_windows(
+    const Fusion *fusion, const IrBinding *root, const IrVariable *value, Tensor **out_mask) {
+    const IrBinding *last = fusion_sole_maker(fusion, root, value, OPERATOR_RESHAPE);
+    const IrVariable *sum = last ? fusion_operand(last, 0) : NULL;
+    const IrBinding *add = sum ? fusion_sole_maker(fusion, root, sum, OPERATOR_ADD) : NULL;
+    for (uint32_t i = 0; add && i < 2; i++) {
+        const IrVariable *wide = fusion_operand(add, i), *mask = fusion_operand(add, 1 - i);
+        const IrBinding *first = fusion_sole_maker(fusion, root, wide, OPERATOR_RESHAPE);
+        IrVariable *scores = first ? fusion_operand(first, 0) : NULL;
+        if (!scores || !ir_variable_tensor(mask) || mask->type.dtype != scores->type.dtype)
+            continue;
+        if (!fusion_same_shape(&scores->type, &value->type) || value->type.rank == SHAPE_RANK_MAX)
+            continue;
+        IrType type = ir_type_tensor(scores->type.dtype);
+        type.rank_known = true;
+        type.rank = scores->type.rank + 1;
+        type.dims[0] = 1;
+        for (uint32_t d = 1; d < type.rank; d++) type.dims[d] = scores->type.dims[d - 1];
+        if (!fusion_same_shape(&type, &wide->type) || !fusion_same_shape(&type, &sum->type))
+            continue;
+        if (!mask->type.rank_known || mask->type.rank != type.rank || !is_mask(mask, wide))
+            continue;
+        *out_mask = ir_variable_tensor(mask);
+        return scores;
+    }
+    return NULL;
+}
+
 /* Matches the value before the scores' Softmax. *out_where: a Where that must become a mask. Its
  * fill must be so small that masked scores vanish in the sum; for float16 only -infinity is. */
 static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable *value,
@@ -165,6 +219,9 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
     const IrBinding *where = fusion_sole_maker(fusion, root, value, OPERATOR_WHERE);
     *out_where = NULL;
     scores->mask = scores->bias = NULL;
+    scores->windows = NULL;
+    IrVariable *plain = masked_in_windows(fusion, root, value, &scores->windows);
+    if (plain) return match_added(fusion, root, plain, scores);
     for (uint32_t i = 0; add && i < 2; i++)
         if (match_added(fusion, root, fusion_operand(add, i), scores)) {
             IrVariable **last = scores->mask ? &scores->bias : &scores->mask;
@@ -181,6 +238,15 @@ static bool match_masked(const Fusion *fusion, const IrBinding *root, IrVariable
                match_product(fusion, root, inner, scores);
     }
     return match_product(fusion, root, value, scores);
+}
+
+/* Puts the mask of windows beside the one that there may be. */
+static Error *take_windows(const Fusion *fusion, Scores *scores) {
+    const Shape *wide = &scores->windows->shape;
+    const Shape shape = shape_make(wide->rank - 1, wide->dims + 1);
+    OWN(Tensor, mask) = NULL;
+    TRY(tensor_reshape(scores->windows, &shape, &mask));
+    return ir_constant_tensor(fusion->module, mask, scores->mask ? &scores->bias : &scores->mask);
 }
 
 /* A key with a Transpose of its own into columns is transposed into rows instead, which copies runs
@@ -305,6 +371,7 @@ static Error *rule(Fusion *fusion, IrBinding *root) {
         if (!ranked[i]->type.rank_known || ranked[i]->type.rank < 2) return NULL;
     TRY(key_in_rows(fusion, root, &scores));
     if (where) TRY(mask_of_where(fusion, root, where, &scores.mask));
+    if (scores.windows) TRY(take_windows(fusion, &scores));
     if (scores.bias) TRY(add_masks(fusion, root, scores.bias, &scores.mask));
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
