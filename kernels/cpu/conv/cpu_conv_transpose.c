@@ -3,11 +3,13 @@
  * order of the kernel. */
 #include "kernels/cpu/conv/cpu_conv_kernel.h"
 #include "kernels/cpu/loops/cpu_float_plan.h"
-#include "kernels/cpu/conv/cpu_fold.h"
+#include "kernels/cpu/conv/cpu_fold_rows.h"
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
 
 typedef struct TransposeState {
     CpuFold fold;
+    CpuFoldRows rows;
+    bool by_rows;                             /* else position by position */
     int64_t batch, groups, channels, filters; /* of one group */
     int64_t input_count, output_count, kernel_count;
     bool has_bias;
@@ -35,6 +37,12 @@ static Error *gather_units(void *context, uint64_t begin, uint64_t end, uint32_t
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
         float *y = run->y + i * state->output_count;
         const float first = run->bias ? run->bias[i] : 0;
+        if (state->by_rows) {
+            cpu_fold_rows_run(
+                &state->rows, run->terms + i * state->kernel_count * state->input_count, first, y);
+            TRY(kernel_stop_check());
+            continue;
+        }
         KERNEL_STOP_EACH (j, 0, state->output_count) y[j] = first;
         for (int64_t k = 0; k < state->kernel_count; k++) {
             TRY(kernel_stop_check());
@@ -50,13 +58,17 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
     const int64_t planes = state->groups * state->filters;
     if (planes * state->output_count == 0) return NULL; /* empty tensors have no address */
     for (int64_t image = 0; image < state->batch; image++) {
-        const CpuMatmulBuffers matrices = {
+        CpuMatmulBuffers matrices = {
             .a = call->inputs[1],
             .b = call->inputs[0] ? call->inputs[0] +
                                        image * state->groups * state->channels * state->input_count
                                  : NULL,
             .c = call->workspace,
         };
+        if (state->input_count == 1) {
+            matrices.a = matrices.b;
+            matrices.b = call->inputs[1];
+        }
         TRY(cpu_matmul_run(call->device, &state->matmul, &matrices, call->launch));
         Run run = {state, matrices.c, state->has_bias ? call->inputs[2] : NULL,
             call->outputs[0] + image * planes * state->output_count};
@@ -67,9 +79,29 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
     return NULL;
 }
 
+/* One pixel is a row, which is multiplied with W as it lies. Each term is the same chain. */
+static CpuMatmul matmul_of_pixel(const TransposeState *state) {
+    const int64_t columns = state->filters * state->kernel_count;
+    return (CpuMatmul){
+        .rows = 1,
+        .columns = columns,
+        .depth = state->channels,
+        .a_row = state->channels,
+        .a_column = 1,
+        .b_row = columns,
+        .b_column = 1,
+        .batch = {1, {state->groups}},
+        .batch_count = state->groups,
+        .a_batch = {state->channels},
+        .b_batch = {state->channels * columns},
+        .epilogue = {.alpha = 1, .bias_scale = 1},
+    };
+}
+
 /* W [groups × channels, filters, kernel] is read transposed. */
 static CpuMatmul matmul_of(const TransposeState *state) {
     const int64_t rows = state->filters * state->kernel_count, pixels = state->input_count;
+    if (pixels == 1) return matmul_of_pixel(state);
     return (CpuMatmul){
         .rows = rows,
         .columns = pixels,
@@ -101,15 +133,16 @@ static Error *plan_at(
     Window window;
     TRY(window_of_transpose(request, &window));
     cpu_fold_make(&window, window.output, window.input, sizeof(float), add_row, &transpose.fold);
+    transpose.by_rows = cpu_fold_rows_make(&transpose.fold, level, &transpose.rows);
     transpose.channels = x->dims[1] / transpose.groups;
     transpose.matmul = matmul_of(&transpose);
     cpu_matmul_prepare(&transpose.matmul, level);
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(TransposeState), run, out, &state));
     *(TransposeState *)state = transpose;
-    cpu_float_plan_set_workspace(*out, (uint64_t)(transpose.groups * transpose.filters *
-                                                  transpose.kernel_count * transpose.input_count) *
-                                           sizeof(float));
+    const int64_t terms =
+        transpose.groups * transpose.filters * transpose.kernel_count * transpose.input_count;
+    cpu_float_plan_set_workspace(*out, (uint64_t)(terms + CPU_FOLD_SLACK) * sizeof(float));
     return NULL;
 }
 

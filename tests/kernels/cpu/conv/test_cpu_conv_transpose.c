@@ -72,6 +72,10 @@ static void test_conv_transpose_agrees_with_the_definition(void **state) {
         {1, 2, 3, 4, 2, {13, 10}, {3, 2}, {2, 2}, {2, 2}, {1, 0}, {1, 1}},
         {1, 1, 2, 3, 1, {20}, {4}, {3}, {1}, {1}, {1}},
         {1, 1, 2, 2, 3, {5, 7, 4}, {3, 3, 2}, {2, 2, 2}, {1, 1, 1}, {1, 0, 0}, {1, 0, 0}},
+        /* one pixel, rows that are summed side by side, rows that are too long for it */
+        {2, 2, 20, 30, 2, {4, 4}, {4, 4}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+        {1, 1, 3, 4, 2, {16, 66}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+        {1, 1, 2, 2, 1, {1200}, {4}, {2}, {1}, {1}, {1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_transpose(&cases[i], kernel_cpu_device());
