@@ -8,6 +8,7 @@
 static Attributes *make_attributes(const char *text) {
     Attributes *attributes;
     assert_ok(attributes_parse(&text, &attributes));
+    assert_ok(attributes_check(attributes, operator_get(OPERATOR_TF_IDF_VECTORIZER)));
     return attributes;
 }
 
