@@ -53,7 +53,7 @@ MUST_CHECK Error *relax_readable(const PackedCall *call, const char *name, const
  * frees with memory_free. */
 MUST_CHECK Error *relax_host_bytes(const PackedCall *call, const char *name, const Tensor *tensor,
     const void **out_bytes, void **out_owned);
-#define OWN_MEMORY(name) __attribute__((cleanup(relax_free_memory))) void *name
+#define OWN_MEMORY(name) __attribute__((cleanup(relax_free_memory), unused)) void *name
 void relax_free_memory(void **block);
 /* A sequence of ints: a shape, a tuple of ints, or a tensor [n] of int32 or int64. The caller frees
  * *out_owned with memory_free. */
