@@ -102,3 +102,24 @@ Error *relax_library_find(
     TRY(relax_elf_find(data, size, symbols, SYMBOLS, &blob, &blob_size, &symbol));
     return relax_library_unpack(blob, blob_size, symbol == SYMBOLS - 1, out_data, out_size);
 }
+
+static bool exports(const void *data, size_t size, RelaxText name) {
+    TextBuilder OWN_TEXT(symbol) = {0};
+    const uint8_t *found;
+    size_t found_size, found_name;
+    text_append(&symbol, "__tvm_ffi_");
+    text_append_bytes(&symbol, name.data, name.size);
+    const char *const names[] = {text_builder_get(&symbol)};
+    Error *error = text_builder_check(&symbol);
+    if (!error) error = relax_elf_find(data, size, names, 1, &found, &found_size, &found_name);
+    error_free(error);
+    return !error;
+}
+
+bool relax_library_has_code(const void *data, size_t size, const RelaxFile *file) {
+    if (!relax_library_probe(data, size)) return false;
+    for (uint64_t i = 0; i < file->function_count; i++)
+        if (file->functions[i].kind == RELAX_PACKED && exports(data, size, file->functions[i].name))
+            return true;
+    return false;
+}

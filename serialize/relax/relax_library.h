@@ -6,7 +6,7 @@
  * Stored as: docs/relax.md */
 #include <stdbool.h>
 
-#include "base/bytes.h"
+#include "serialize/relax/relax_file.h"
 
 /* Whether data starts like a library (an ELF file). 4 bytes suffice. */
 bool relax_library_probe(const void *data, size_t size);
@@ -16,6 +16,8 @@ bool relax_library_probe(const void *data, size_t size);
  * Errors: UNSUPPORTED a library for another processor, or without a Relax executable; CORRUPT. */
 MUST_CHECK Error *relax_library_find(
     const void *data, size_t size, bool library, const uint8_t **out_data, size_t *out_size);
+/* Whether a library exports compiled code for any packed function of the file. */
+bool relax_library_has_code(const void *data, size_t size, const RelaxFile *file);
 /* Finds the Relax module among the modules of a library: blob is the symbol's value. */
 MUST_CHECK Error *relax_library_unpack(
     const void *blob, size_t size, bool older, const uint8_t **out_data, size_t *out_size);

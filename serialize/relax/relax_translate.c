@@ -87,6 +87,21 @@ static Error *add_ports(RelaxTranslation *self, uint32_t index) {
     return set_ports(self, index, true);
 }
 
+static Error *add_library(RelaxTranslation *self) {
+    const RelaxLibrary *library = self->library;
+    const int64_t size = (int64_t)library->size;
+    const Shape shape = shape_make(1, &size);
+    OWN(Tensor, tensor) = NULL;
+    uint32_t index;
+    TRY(tensor_create_on_host(device_host(), DTYPE_UINT8, &shape, &tensor));
+    uint8_t *bytes = tensor_data(tensor);
+    memcpy(bytes, library->bytes, library->size);
+    memset(bytes + library->file_begin, 0, library->file_size);
+    TRY(executable_builder_add_constant(
+        self->builder, value_object(OBJECT_TENSOR, TAKE(tensor)), 0, &index));
+    return executable_builder_set_native_library(self->builder, index, NULL);
+}
+
 static Error *translate_all(RelaxTranslation *self, Executable **out) {
     const RelaxFile *file = self->file;
     ByteWriter OWN_BYTES(outline) = {0};
@@ -103,13 +118,14 @@ static Error *translate_all(RelaxTranslation *self, Executable **out) {
         if (file->functions[i].kind == RELAX_BYTECODE)
             TRY_WRAP(relax_translate_function(self, (uint32_t)i), "function %.*s",
                 (int)file->functions[i].name.size, file->functions[i].name.data);
+    if (self->library) TRY_WRAP(add_library(self), "the library");
     TRY(relax_file_write(file, true, &outline));
     TRY(executable_builder_set_source(self->builder, outline.data, outline.size));
     return executable_builder_finish(self->builder, out);
 }
 
-Error *relax_translate(const RelaxFile *file, Executable **out) {
-    RelaxTranslation self = {.file = file, .vm_constant = UINT32_MAX};
+Error *relax_translate(const RelaxFile *file, const RelaxLibrary *library, Executable **out) {
+    RelaxTranslation self = {.file = file, .library = library, .vm_constant = UINT32_MAX};
     Error *error = translate_all(&self, out);
     executable_builder_release(self.builder);
     memory_free(self.callees);

@@ -16,11 +16,22 @@
 #include "serialize/relax/relax_file.h"
 #include "vm/code/executable.h"
 
+/* A library (.so) that a file was found in, with its compiled functions. */
+typedef struct RelaxLibrary {
+    const uint8_t *bytes;
+    size_t size;
+    size_t file_begin, file_size; /* where the Relax executable is in the bytes */
+} RelaxLibrary;
+
 /* Translates a file. The tensors' bytes are copied once.
+ *
+ * library: becomes the executable's native library (docs/native.md), with zeros in place of the
+ * Relax executable, which would be there twice; NULL: none.
  *
  * Errors: UNSUPPORTED something that no executable can hold, each with its place; whatever the
  * verifier finds. */
-MUST_CHECK Error *relax_translate(const RelaxFile *file, Executable **out);
+MUST_CHECK Error *relax_translate(
+    const RelaxFile *file, const RelaxLibrary *library, Executable **out);
 /* Writes the bytes that a translated executable was made from.
  *
  * Errors: CONFLICT the executable was not made from a Relax file; CORRUPT. */

@@ -1,6 +1,6 @@
 #pragma once
 /* What relax_translate.c and its neighbours share. Threads: as relax_translate.h. */
-#include "serialize/relax/relax_file.h"
+#include "serialize/relax/relax_translate.h"
 #include "vm/code/executable_builder.h"
 
 /* What a call of a function of the file becomes. */
@@ -17,7 +17,8 @@ typedef struct RelaxTranslation {
     ExecutableBuilder *builder;
     RelaxCallee *callees; /* by function */
     uint32_t *places;     /* of the function being translated: the new pc of each instruction */
-    uint32_t vm_constant; /* the VM register's value; UINT32_MAX: not yet a constant */
+    const RelaxLibrary *library; /* NULL: none */
+    uint32_t vm_constant;        /* the VM register's value; UINT32_MAX: not yet a constant */
 } RelaxTranslation;
 
 /* Adds the file's constants, in their order. */

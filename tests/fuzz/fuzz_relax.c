@@ -22,7 +22,7 @@ static Error *use_relax(const uint8_t *data, size_t size) {
     TRY(relax_text_print(file, &text));
     TRY(relax_text_print_python(file, &text));
     TRY(relax_text_print_stats(file, &text));
-    TRY(relax_translate(file, &executable));
+    TRY(relax_translate(file, NULL, &executable));
     TRY(relax_translate_back(executable, &back));
     assert(back.size == found_size && memcmp(back.data, found, found_size) == 0);
     fuzz_run_executable(executable);

@@ -21,7 +21,7 @@ static Error *use(const RelaxFile *file, json_object *calls, PackedRegistry *reg
     TRY(relax_text_print_python(file, &text));
     TRY(relax_text_print_stats(file, &text));
     TRY(relax_file_write(file, false, &bytes));
-    TRY(relax_translate(file, &executable));
+    TRY(relax_translate(file, NULL, &executable));
     if (executable_constant_bytes(executable) > CONSTANT_BYTES_MAX) return NULL;
     Error *error = fixture_machine_init(&machine, executable, registry);
     machine.options.depth_limit = DEPTH;

@@ -111,7 +111,7 @@ static Error *judge_fixture(Judge *judge, const Fixture *fixture) {
     TRY(relax_file_write(file, false, &bytes));
     TRY(compare_bytes("written", bytes.data, bytes.size, fixture->data, fixture->size));
     TRY(judge_text(fixture, file));
-    TRY(relax_translate(file, &executable));
+    TRY(relax_translate(file, NULL, &executable));
     TRY(judge_back("translated back", fixture, executable));
     TRY(write_and_read(executable, &again));
     TRY(judge_back("translated back from a file", fixture, again));

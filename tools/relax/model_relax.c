@@ -33,12 +33,25 @@ Error *model_relax_open(const char *path, MappedFile **out_file, RelaxFile **out
     return NULL;
 }
 
+/* Translates a file together with the library that it is in, if that has compiled functions. */
+static Error *translate(
+    const char *path, const MappedFile *file, const RelaxFile *relax, Executable **out) {
+    const uint8_t *whole = mapped_file_data(file), *data;
+    RelaxLibrary library = {.bytes = whole, .size = (size_t)mapped_file_size(file)};
+    if (!relax_library_has_code(whole, library.size, relax))
+        return relax_translate(relax, NULL, out);
+    TRY(relax_library_find(
+        whole, library.size, text_ends_with(path, ".so"), &data, &library.file_size));
+    library.file_begin = (size_t)(data - whole);
+    return relax_translate(relax, &library, out);
+}
+
 Error *model_relax_load(const char *path, Executable **out_executable) {
     OWN(MappedFile, file) = NULL;
     OWN(RelaxFile, relax) = NULL;
     OWN(Executable, executable) = NULL;
     TRY(model_relax_open(path, &file, &relax));
-    TRY(check_damage(path, file, relax_translate(relax, &executable)));
+    TRY(check_damage(path, file, translate(path, file, relax, &executable)));
     *out_executable = TAKE(executable);
     return NULL;
 }

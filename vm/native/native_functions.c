@@ -197,7 +197,7 @@ Error *native_functions_create(const Executable *executable, const Tensor *libra
     uint32_t count = executable->function_count;
     const NativeImage image = {.bytes = tensor_data(library),
         .size = tensor_bytes(library),
-        .name = "library",
+        .name = "of the model",
         .preload = preload ? preload : ""};
     Digest digest;
     TRY(digest_sha256(image.bytes, image.size, &digest));

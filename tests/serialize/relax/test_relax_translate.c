@@ -11,7 +11,7 @@ static void test_relax_translate_keeps_functions_and_names(void **state) {
     RelaxExample example;
     uint32_t index;
     relax_example_init(&example, RELAX_TVM_0_23);
-    assert_ok(relax_translate(&example.file, &executable));
+    assert_ok(relax_translate(&example.file, NULL, &executable));
     assert_int_equal(executable->function_count, EXAMPLE_FUNCTIONS);
     assert_ok(executable_find_function(executable, "main", &index));
     assert_int_equal(index, EXAMPLE_MAIN);
@@ -32,7 +32,7 @@ static void test_relax_translate_numbers_parameters_with_equal_names(void **stat
     RelaxExample example;
     relax_example_init(&example, RELAX_TVM_0_23);
     example.parameter_names[1] = example.parameter_names[0];
-    assert_ok(relax_translate(&example.file, &executable));
+    assert_ok(relax_translate(&example.file, NULL, &executable));
     assert_string_equal(executable->functions[EXAMPLE_MAIN].parameters[1].name, "1");
 }
 
@@ -56,7 +56,7 @@ static void test_relax_translate_back_gives_the_bytes_of_the_file(void **state) 
     RelaxExample example;
     relax_example_init(&example, RELAX_TVM_0_23);
     assert_ok(relax_example_read(&example, &bytes, &file));
-    assert_ok(relax_translate(file, &executable));
+    assert_ok(relax_translate(file, NULL, &executable));
     check_back(executable, &bytes);
     assert_ok(executable_write(executable, NULL, memory_store_sink(&chunks), &manifest));
     assert_ok(container_open_manifest(CONTAINER_EXECUTABLE, manifest.data, manifest.size,
@@ -77,7 +77,7 @@ static void test_relax_translate_back_refuses_other_executables(void **state) {
     ByteWriter OWN_BYTES(back) = {0};
     RelaxExample example;
     relax_example_init(&example, RELAX_TVM_0_23);
-    assert_ok(relax_translate(&example.file, &executable));
+    assert_ok(relax_translate(&example.file, NULL, &executable));
     executable->source_size = 0;
     assert_fails(CORRUPT, relax_translate_back(executable, &back));
     executable->outline = true;

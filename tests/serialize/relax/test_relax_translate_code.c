@@ -8,7 +8,7 @@
 static void expect_code(const RelaxExample *example, const char *wanted) {
     OWN(Executable, executable) = NULL;
     TextBuilder OWN_TEXT(text) = {0};
-    assert_ok(relax_translate(&example->file, &executable));
+    assert_ok(relax_translate(&example->file, NULL, &executable));
     assert_ok(assembly_print(executable, false, &text));
     if (!strstr(text_builder_get(&text), wanted))
         fail_msg("%s\nhas not\n%s", text_builder_get(&text), wanted);
@@ -87,7 +87,7 @@ static void test_relax_translate_code_of_builtins_that_are_instructions(void **s
 /* The machine of an executable on cpu. */
 static VmMachine machine_of(const RelaxExample *example) {
     VmMachine machine = {0};
-    assert_ok(relax_translate(&example->file, &machine.executable));
+    assert_ok(relax_translate(&example->file, NULL, &machine.executable));
     assert_ok(device_open("cpu", &machine.cpu));
     assert_ok(device_open("cpu", &machine.device));
     assert_ok(residency_create(

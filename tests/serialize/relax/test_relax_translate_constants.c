@@ -9,7 +9,7 @@ static void test_relax_translate_constants_of_every_kind(void **state) {
     OWN(Executable, executable) = NULL;
     RelaxExample example;
     relax_example_init(&example, RELAX_TVM_0_23);
-    assert_ok(relax_translate(&example.file, &executable));
+    assert_ok(relax_translate(&example.file, NULL, &executable));
     const Constant *constants = executable->constants;
     const Tensor *tensor = constants[0].value.tensor;
     assert_int_equal(tensor->dtype, DTYPE_FLOAT32);
@@ -29,13 +29,13 @@ static void test_relax_translate_constants_reads_booleans_of_older_versions(void
     RelaxExample example;
     relax_example_init(&example, RELAX_TVM_0_16);
     example.constants[5].dtype = (RelaxDType){1, 1, 1};
-    assert_ok(relax_translate(&example.file, &executable));
+    assert_ok(relax_translate(&example.file, NULL, &executable));
     assert_int_equal(executable->constants[5].value.dtype, DTYPE_BOOL);
 }
 
 static void refused(RelaxExample *example, const char *text) {
     Executable *executable;
-    assert_fails_saying(UNSUPPORTED, text, relax_translate(&example->file, &executable));
+    assert_fails_saying(UNSUPPORTED, text, relax_translate(&example->file, NULL, &executable));
     relax_example_init(example, RELAX_TVM_0_23);
 }
 
@@ -54,7 +54,7 @@ static void test_relax_translate_constants_refuses_what_has_no_place(void **stat
     Executable *executable;
     example.constants[2].string.size = 2;
     example.constants[2].string.data = "\xff\xff";
-    assert_fails_saying(INVALID, "constant 2", relax_translate(&example.file, &executable));
+    assert_fails_saying(INVALID, "constant 2", relax_translate(&example.file, NULL, &executable));
 }
 
 int test_relax_translate_constants(void) {
