@@ -17,6 +17,9 @@ struct NativeLoaded {
     void *handle;
 };
 
+/* The library that code of this process was loaded from: its functions are found first. */
+static void *library;
+
 /* ---- the runtime's functions ---- */
 
 /* Workspaces start as zeros, so that what a function reads there never depends on calls before. */
@@ -45,6 +48,47 @@ static int wait_for_group(int task, AbiGroup *group) {
     return 0;
 }
 
+static int raise(const char *message, const char *name) {
+    char text[MESSAGE_MAX];
+    void (*set)(const char *kind, const char *message);
+    void *found = dlsym(RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
+    (void)snprintf(text, sizeof text, message, name);
+    if (!found) return -1;
+    memcpy(&set, &found, sizeof found);
+    set("ValueError", text);
+    return -1;
+}
+
+/* Makes a function object of a function of the library. */
+static int wrap_function(void *function, void **out) {
+    int (*create)(void *self, void *function, void (*deleter)(void *), void **out);
+    void *found = dlsym(RTLD_DEFAULT, "TVMFFIFunctionCreate");
+    if (!found) return raise("%s: no loaded library makes functions", "TVMFFIFunctionCreate");
+    memcpy(&create, &found, sizeof found);
+    return create(NULL, function, NULL, out);
+}
+
+/* Finds a function that compiled code calls by name: of the library, else a global one, which the
+ * libraries that were loaded before have registered. */
+static int look_up(void *context, const char *name, void **out) {
+    char symbol[512];
+    int (*get_global)(const AbiBytes *name, void **out);
+    const AbiBytes bytes = {name, strlen(name)};
+    void *found = dlsym(RTLD_DEFAULT, "TVMFFIFunctionGetGlobal");
+    (void)context;
+    (void)snprintf(symbol, sizeof symbol, "__tvm_ffi_%s", name);
+    void *own = dlsym(library, symbol);
+    *out = NULL;
+    if (own) return wrap_function(own, out);
+    if (!found) return raise("it calls %s, and no loaded library has global functions", name);
+    memcpy(&get_global, &found, sizeof found);
+    int code = get_global(&bytes, out);
+    if (code || *out) return code;
+    return raise("it calls %s, which no loaded library has registered (--native-preload "
+                 "libtvm_runtime_extra.so may)",
+        name);
+}
+
 typedef void AnyFunction(void);
 typedef struct RuntimeFunction {
     const char *pointer; /* the variable in the library */
@@ -60,7 +104,7 @@ static const RuntimeFunction runtime_functions[] = {
     {"__TVMFFIFunctionCall", "TVMFFIFunctionCall", NULL},
     {"__TVMFFIErrorSetRaisedFromCStr", "TVMFFIErrorSetRaisedFromCStr", NULL},
     {"__TVMFFIErrorSetRaisedFromCStrParts", "TVMFFIErrorSetRaisedFromCStrParts", NULL},
-    {"__TVMFFIEnvModLookupFromImports", "TVMFFIEnvModLookupFromImports", NULL},
+    {"__TVMFFIEnvModLookupFromImports", "TVMFFIEnvModLookupFromImports", (AnyFunction *)look_up},
     {"__TVMFFIHandleInitOnce", "TVMFFIHandleInitOnce", NULL},
     {"__TVMFFIHandleDeinitOnce", "TVMFFIHandleDeinitOnce", NULL},
 };
@@ -145,6 +189,7 @@ Error *native_loader_open(
     if (!error) error = open_descriptor(descriptor, &handle);
     if (descriptor >= 0) (void)close(descriptor);
     if (error) return error;
+    library = handle;
     TRY(fill_pointers(handle));
     TRY(memory_alloc(1, sizeof(NativeLoaded), &memory));
     *out = memory;

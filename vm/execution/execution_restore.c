@@ -177,7 +177,7 @@ static Error *restore(Restoring *restoring) {
     Execution *execution = restoring->execution;
     const Snapshot *snapshot = restoring->snapshot;
     TRY(live_registers_create(execution->executable, &restoring->live));
-    TRY(value_freezer_create(execution, true, &restoring->freezer));
+    TRY(value_freezer_create(execution, FREEZE_RESTORE, &restoring->freezer));
     if (snapshot->entry >= execution->executable->function_count)
         FAIL(CORRUPT, "function %u is not there", snapshot->entry);
     execution->entry = snapshot->entry;

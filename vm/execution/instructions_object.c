@@ -149,7 +149,7 @@ Error *instruction_make_shape(
 static Error *freeze_yielded(
     Execution *execution, const Value *value, Value *out_value, Step *out_step) {
     OWN(ValueFreezer, freezer) = NULL;
-    TRY(value_freezer_create(execution, false, &freezer));
+    TRY(value_freezer_create(execution, FREEZE_YIELD, &freezer));
     Error *error = value_freezer_add(freezer, value, out_value);
     uint8_t slot;
     uint64_t bytes;

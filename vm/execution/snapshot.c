@@ -118,7 +118,7 @@ Error *snapshot_take(Execution *execution, Snapshot **out) {
     OWN(Snapshot, snapshot) = memory;
     Taking taking = {.execution = execution, .snapshot = snapshot};
     OWN(ValueFreezer, freezer) = NULL;
-    if (execution->has_mutable) TRY(value_freezer_create(execution, false, &freezer));
+    if (execution->has_mutable) TRY(value_freezer_create(execution, FREEZE_SNAPSHOT, &freezer));
     taking.freezer = freezer;
     TRY(take_all(&taking));
     TRY(mark_ready(&taking));

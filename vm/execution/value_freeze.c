@@ -22,7 +22,7 @@ typedef struct Pending { /* a container whose children are being frozen */
 
 struct ValueFreezer {
     Execution *execution;
-    bool moving;
+    FreezePurpose purpose;
     Known *known; /* open addressing, a power of two */
     size_t known_count, known_capacity;
     Pending *stack;
@@ -31,12 +31,12 @@ struct ValueFreezer {
     uint64_t needed_bytes;
 };
 
-Error *value_freezer_create(Execution *execution, bool moving, ValueFreezer **out) {
+Error *value_freezer_create(Execution *execution, FreezePurpose purpose, ValueFreezer **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ValueFreezer), &memory));
     OWN(ValueFreezer, freezer) = memory;
     freezer->execution = execution;
-    freezer->moving = moving;
+    freezer->purpose = purpose;
     TRY(memory_alloc(SLOTS_MIN, sizeof(Known), &memory));
     freezer->known = memory;
     freezer->known_capacity = SLOTS_MIN;
@@ -94,6 +94,14 @@ static Error *remember(ValueFreezer *freezer, const void *from, Value owned_to) 
     return NULL;
 }
 
+static Error *alloc_storage(
+    ValueFreezer *freezer, const Storage *from, MemoryAnswer *out_answer, Storage **out) {
+    MemoryPool *const *pools = freezer->execution->pools;
+    TRY(storage_create(pools[from->slot], from->slot, from->size, out_answer, out));
+    if (out_answer->kind == MEMORY_GRANTED || freezer->purpose != FREEZE_SNAPSHOT) return NULL;
+    return storage_create(pools[SLOT_HOST], from->slot, from->size, out_answer, out);
+}
+
 /* Makes a storage for the copies of a storage's tensors; the bytes come with each of them. */
 static Error *freeze_storage(ValueFreezer *freezer, Storage *from, Storage **out) {
     const Value *known = find_known(freezer, from);
@@ -104,8 +112,7 @@ static Error *freeze_storage(ValueFreezer *freezer, Storage *from, Storage **out
     if (from->slot >= SLOT_COUNT) FAIL(INVALID, "a storage in slot %u", from->slot);
     MemoryAnswer answer;
     Storage *storage = NULL;
-    TRY(storage_create(
-        freezer->execution->pools[from->slot], from->slot, from->size, &answer, &storage));
+    TRY(alloc_storage(freezer, from, &answer, &storage));
     if (answer.kind != MEMORY_GRANTED) {
         freezer->needed_slot = from->slot;
         freezer->needed_bytes = answer.bytes;
@@ -145,7 +152,8 @@ static Error *copy_tensor(ValueFreezer *freezer, Tensor *tensor, Tensor **out) {
 static Error *freeze_tensor(ValueFreezer *freezer, Tensor *tensor, Value *out) {
     const Storage *storage = tensor->storage;
     if (storage->slot >= SLOT_COUNT) FAIL(INVALID, "a tensor in slot %u", storage->slot);
-    bool foreign = freezer->moving && !execution_owns_memory(freezer->execution, tensor);
+    bool foreign =
+        freezer->purpose == FREEZE_RESTORE && !execution_owns_memory(freezer->execution, tensor);
     if (!storage->opaque && !foreign) {
         *out = value_copy(value_object(OBJECT_TENSOR, tensor));
         return NULL;

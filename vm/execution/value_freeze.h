@@ -9,10 +9,21 @@
 /* One graph of values: parts that are shared between the values frozen with one freezer stay
  * shared. */
 typedef struct ValueFreezer ValueFreezer;
-/* Copies go to the execution's pools. moving: also copies tensors that are not in the memory of
- * their slot in this execution (a snapshot from another device); constants become the
- * residency's. */
-MUST_CHECK Error *value_freezer_create(Execution *execution, bool moving, ValueFreezer **out);
+/* What the copies are for. */
+typedef enum FreezePurpose {
+    FREEZE_YIELD,
+    /* Nothing computes with the copies: where the pool of their slot has no room, they are in the
+     * host's memory, so that an execution which has all the memory that it may have can still be
+     * suspended. */
+    FREEZE_SNAPSHOT,
+    /* Also copies tensors that are not in the memory of their slot in this execution (of a snapshot
+     * from another device); constants become the residency's. */
+    FREEZE_RESTORE,
+} FreezePurpose;
+
+/* Copies go to the execution's pools. */
+MUST_CHECK Error *value_freezer_create(
+    Execution *execution, FreezePurpose purpose, ValueFreezer **out);
 void value_freezer_release(ValueFreezer *freezer);
 DEFINE_OWN(ValueFreezer, value_freezer_release);
 /* Freezes one value. Errors: EXHAUSTED, also if memory is only missing at present

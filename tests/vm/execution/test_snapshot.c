@@ -53,6 +53,37 @@ static void test_snapshot_outlives_its_execution(void **state) {
     vm_machine_deinit(&machine);
 }
 
+/* An execution that uses all of its grant can still be suspended: the copies of its mutable
+ * storages are in the host's memory. */
+static void test_snapshot_needs_no_memory_of_the_device(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine("constant @x = float32[2] {1, -2}\nprimitive %neg = Neg\n"
+                                   "function f() exported {\n"
+                                   " AllocStorage 4096, 64, 1, float32 -> r0\n"
+                                   " AllocTensor r0, 0, float32, 2 -> r1\n"
+                                   " InvokePacked %neg @x => r1\n"
+                                   " Ret r1\n}\n",
+        "sim:0");
+    Execution *execution = vm_start(&machine, "f", NULL, 0, NULL);
+    MemoryPool *pool = execution_get_pool(execution, SLOT_DEVICE);
+    assert_int_equal(vm_run(execution, 3), RUN_SUSPENDED);
+    memory_pool_set_grant(pool, memory_pool_used_bytes(pool));
+    Snapshot *snapshot;
+    assert_ok(snapshot_take(execution, &snapshot));
+    execution_release(execution);
+    assert_ok(execution_create_empty(machine.residency, NULL, &execution));
+    assert_ok(execution_restore(execution, snapshot));
+    assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+    const Tensor *result = execution_get_result(execution)->tensor;
+    float found[2];
+    assert_true(result->storage->device == machine.device);
+    assert_ok(tensor_copy_to_host(result, found));
+    assert_true(found[0] == -1 && found[1] == 2);
+    snapshot_release(snapshot);
+    execution_release(execution);
+    vm_machine_deinit(&machine);
+}
+
 static void test_snapshot_of_a_finished_execution_holds_its_result(void **state) {
     (void)state;
     VmMachine machine = vm_machine("function f() exported {\n Ret 42\n}\n", "cpu");
@@ -75,6 +106,7 @@ int test_snapshot(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_snapshot_holds_references_to_live_registers_only),
         cmocka_unit_test(test_snapshot_outlives_its_execution),
+        cmocka_unit_test(test_snapshot_needs_no_memory_of_the_device),
         cmocka_unit_test(test_snapshot_of_a_finished_execution_holds_its_result),
     };
     return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);

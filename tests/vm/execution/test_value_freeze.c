@@ -7,7 +7,7 @@
 static Value freeze(Execution *execution, Value value) {
     OWN(ValueFreezer, freezer) = NULL;
     Value frozen;
-    assert_ok(value_freezer_create(execution, false, &freezer));
+    assert_ok(value_freezer_create(execution, FREEZE_YIELD, &freezer));
     assert_ok(value_freezer_add(freezer, &value, &frozen));
     return frozen;
 }
