@@ -97,7 +97,22 @@ typedef enum LayoverKind {
     LAYOVER_INT = 2,
     LAYOVER_FLOAT = 3,
     LAYOVER_TENSOR = 4,
+    /* The kinds below are given to and taken from the functions of modules only (see there). */
+    LAYOVER_STRING = 5,
+    LAYOVER_SHAPE = 6,
+    LAYOVER_DTYPE = 7,
+    LAYOVER_TUPLE = 8,
+    LAYOVER_FUNCTION = 9,
+    LAYOVER_OBJECT = 10, /* state of a model, such as a cache */
 } LayoverKind;
+
+typedef struct LayoverShape {
+    uint32_t rank;
+    const int64_t *dims; /* each >= 0 */
+} LayoverShape;
+typedef struct LayoverTuple LayoverTuple;
+typedef struct LayoverFunction LayoverFunction;
+typedef struct LayoverObject LayoverObject;
 
 typedef struct LayoverValue {
     LayoverKind kind;
@@ -105,12 +120,23 @@ typedef struct LayoverValue {
         int64_t integer; /* also 0 or 1 of a bool */
         double real;
         DLManagedTensor *tensor;
+        const char *text; /* UTF-8 */
+        const LayoverShape *shape;
+        DLDataType dtype;
+        const LayoverTuple *tuple;
+        LayoverFunction *function;
+        LayoverObject *object;
     };
 } LayoverValue;
 
+struct LayoverTuple {
+    uint32_t count;
+    LayoverValue *fields;
+};
+
 /* A host function. It borrows the arguments, and gives a tensor in *out_result away to the caller.
- * It returns NULL, or the error's text, which lives until the next call. It must not call Layover.
- */
+ * It returns NULL, or the error's text, which lives until the next call. It must not run a model.
+ * Text, shape and tuple of a result must live until the next call, too. */
 typedef const char *LayoverPackedFunction(void *context, const LayoverValue *arguments,
     uint32_t argument_count, LayoverValue *out_result);
 
@@ -135,6 +161,124 @@ typedef const char *LayoverPackedLibrary(const LayoverPackedApi *api);
  */
 LAYOVER_API LayoverError *layover_model_add_packed(LayoverModel *model, const char *name,
     int32_t arity, LayoverPackedFunction *function, void *context, void (*release)(void *context));
+
+/* ---- Values, functions and modules, as users of TVM know them. ----
+ *
+ * Ownership of values. Layover takes the tensors among the values that it is given, also in tuples
+ * and when the call fails, and calls their deleters when it no longer needs them; each tensor may
+ * occur once. It copies everything else. Values that it gives to a caller are the caller's until
+ * layover_value_release. A list of a model is given as a tuple. Tuples are at most 64 deep;
+ * tensors below that depth are not taken.
+ *
+ * Threads. Any thread may call any function below, several at a time for one module or function; an
+ * execution belongs to one thread at a time. */
+
+/* Releases what a value holds, and makes it nil. */
+LAYOVER_API void layover_value_release(LayoverValue *value);
+
+/* Registers a function for the whole process: modules that lack a function of that name call this
+ * one.
+ *
+ * arity:   -1 accepts any number of arguments.
+ * release: NULL, or called with the context when nothing needs the function any longer.
+ * replace: not 0: an earlier function of that name is replaced. Modules that use it keep it.
+ * Errors:  CONFLICT the name is taken, or is one of the builtins. The context stays the caller's.
+ */
+LAYOVER_API LayoverError *layover_function_register(const char *name, int32_t arity,
+    LayoverPackedFunction *function, void *context, void (*release)(void *context), int replace);
+/* Removes a registered function. Modules that use it keep it. Errors: NOT_FOUND. */
+LAYOVER_API LayoverError *layover_function_unregister(const char *name);
+/* Finds a registered function. Errors: NOT_FOUND. */
+LAYOVER_API LayoverError *layover_function_find(const char *name, LayoverFunction **out_function);
+/* Gives the names of all registered functions, sorted: a tuple of strings. */
+LAYOVER_API LayoverError *layover_function_list(LayoverValue *out_names);
+LAYOVER_API void layover_function_release(LayoverFunction *function);
+/* The function's name, which the function owns; "" for a closure. */
+LAYOVER_API const char *layover_function_name(const LayoverFunction *function);
+/* Calls a function and waits for its end. A function of a module runs as an execution of its own.
+ *
+ * Errors: those of the function; CONFLICT a host function calls a function of a module. */
+LAYOVER_API LayoverError *layover_function_call(LayoverFunction *function,
+    const LayoverValue *arguments, uint32_t argument_count, LayoverValue *out_result);
+
+/* A model with the functions that its code may call: its own host functions, those of imported
+ * modules, then the registered ones. They are looked up once, when the module's first function or
+ * its model is asked for; the module does not change afterwards. */
+typedef struct LayoverModule LayoverModule;
+/* Loads a module.
+ *
+ * path:   an executable file (.lvx); or an executable of TVM's Relax VM: a raw file (.bin) or an
+ *         exported library (.so), which is read as data.
+ * device: as layover_model_open. */
+LAYOVER_API LayoverError *layover_module_load(
+    const char *path, const char *device, LayoverModule **out_module);
+/* Makes a module without a model, which others import for its host functions. */
+LAYOVER_API LayoverError *layover_module_create(LayoverModule **out_module);
+/* Releases the handle. Functions, executions and importing modules keep what they need. */
+LAYOVER_API void layover_module_release(LayoverModule *module);
+/* Adds a host function to the module. Arguments: as layover_function_register. Errors: CONFLICT the
+ * name is taken, or the module is in use. */
+LAYOVER_API LayoverError *layover_module_add_function(LayoverModule *module, const char *name,
+    int32_t arity, LayoverPackedFunction *function, void *context, void (*release)(void *context));
+/* Imports a module: functions that `module` lacks are looked for there, in the order of the
+ * imports. Bytecode of one module does not call bytecode of another: such a name is UNSUPPORTED.
+ * Errors: CONFLICT a cycle, or the module is in use. */
+LAYOVER_API LayoverError *layover_module_import(LayoverModule *module, LayoverModule *imported);
+/* Allows native code of the model's library to run, which is trusted code, in processes `layover
+ * native-worker` of the layover program in PATH. preload: NULL, or libraries that the code needs,
+ * separated by ':'. Errors: CONFLICT the module is in use. */
+LAYOVER_API LayoverError *layover_module_allow_native(LayoverModule *module, const char *preload);
+/* Finds a function in the module, its imports, and among the registered functions. Errors:
+ * NOT_FOUND the function, or one that the module's code calls; UNSUPPORTED. */
+LAYOVER_API LayoverError *layover_module_get_function(
+    LayoverModule *module, const char *name, LayoverFunction **out_function);
+/* Gives the names of the module's own functions that can be called: a tuple of strings. */
+LAYOVER_API LayoverError *layover_module_list_functions(
+    LayoverModule *module, LayoverValue *out_names);
+/* Gives the number of parameters of a function of the module; -1 for any number. */
+LAYOVER_API LayoverError *layover_module_get_function_arity(
+    LayoverModule *module, const char *function, int32_t *out_arity);
+/* Gives a parameter's name, which the module owns; "" if it has none. Errors: INVALID the index. */
+LAYOVER_API LayoverError *layover_module_get_function_param_name(
+    LayoverModule *module, const char *function, uint32_t index, const char **out_name);
+/* Give the text that TVM prints for a Relax executable, as a string. For other executables as_text
+ * gives assembly (docs/isa.md), and the others are CONFLICT. */
+LAYOVER_API LayoverError *layover_module_as_text(LayoverModule *module, LayoverValue *out_text);
+LAYOVER_API LayoverError *layover_module_as_python(LayoverModule *module, LayoverValue *out_text);
+LAYOVER_API LayoverError *layover_module_stats(LayoverModule *module, LayoverValue *out_text);
+/* Gives the module's model, for executions that are suspended, moved and resumed. The module owns
+ * it. Errors: as layover_module_get_function. */
+LAYOVER_API LayoverError *layover_module_get_model(LayoverModule *module, LayoverModel **out_model);
+
+/* Starts a function with values of any kind; else as layover_execution_start. */
+LAYOVER_API LayoverError *layover_execution_start_values(LayoverModel *model, const char *function,
+    const LayoverValue *arguments, uint32_t argument_count, LayoverExecution **out_execution);
+
+/* The stateful interface: inputs are set one by one, a function is invoked, outputs are read.
+ * Inputs and saved calls are part of the execution and of its checkpoints. */
+
+/* Makes an execution in which nothing was called yet. */
+LAYOVER_API LayoverError *layover_execution_create(
+    LayoverModel *model, LayoverExecution **out_execution);
+/* Sets an input of a function by the parameter's index. It stays set. */
+LAYOVER_API LayoverError *layover_execution_set_input(LayoverExecution *execution,
+    const char *function, uint32_t parameter, const LayoverValue *value);
+/* Finds a parameter by its name. Errors: NOT_FOUND. */
+LAYOVER_API LayoverError *layover_execution_find_input(
+    LayoverExecution *execution, const char *function, const char *name, uint32_t *out_parameter);
+/* Calls a function with the inputs that are set; layover_execution_run then runs it. Errors:
+ * CONFLICT a call is under way; INVALID an input is not set. */
+LAYOVER_API LayoverError *layover_execution_invoke_stateful(
+    LayoverExecution *execution, const char *function);
+/* Keeps a function with its arguments under a name, or calls it. */
+LAYOVER_API LayoverError *layover_execution_save_function(LayoverExecution *execution,
+    const char *name, const char *function, const LayoverValue *arguments, uint32_t argument_count);
+LAYOVER_API LayoverError *layover_execution_invoke_saved(
+    LayoverExecution *execution, const char *name);
+/* Reads the result of a finished execution, or a field: path has field indices from the outermost
+ * tuple inwards. Errors: CONFLICT it is not finished; INVALID there is no such field. */
+LAYOVER_API LayoverError *layover_execution_get_output(LayoverExecution *execution,
+    const uint32_t *path, uint32_t path_count, LayoverValue *out_value);
 
 #ifdef __cplusplus
 }

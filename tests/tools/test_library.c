@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "include/layover.h"
+#include "tests/tools/test_library_module.h"
 
 enum { LENGTH = 3 };
 
@@ -350,5 +351,5 @@ int main(void) {
         cmocka_unit_test(test_library_reports_what_packed_functions_refuse),
         cmocka_unit_test(test_library_is_the_version_of_its_header),
     };
-    return cmocka_run_group_tests_name("library", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("library", tests, NULL, NULL) + test_library_module();
 }

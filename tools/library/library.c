@@ -1,30 +1,12 @@
 /* liblayover: the functions of include/layover.h over the folders below. */
 #include "base/allocator.h"
-#include "include/layover.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/tensor_dlpack.h"
 #include "serialize/checkpoint/checkpoint.h"
 #include "serialize/container/executable_file.h"
+#include "tools/library/library_internal.h"
 #include "tools/library/packed_bridge.h"
 #include "vm/objects/adt.h"
-
-struct LayoverModel {
-    Refcount refcount;
-    Device *host, *device; /* the same device for cpu */
-    WorkerPool *pool;
-    Residency *residency;
-    PackedRegistry *packed;
-    MemoryPool *reserves[SLOT_COUNT]; /* for the pools of the model's executions */
-    uint32_t threads;
-};
-
-struct LayoverExecution {
-    LayoverModel *model; /* retained */
-    Execution *execution;
-};
-
-/* The public error is an internal error under another type. */
-static LayoverError *public_error(Error *owned_error) { return (LayoverError *)owned_error; }
 
 const char *layover_version(void) { return LAYOVER_VERSION; }
 
@@ -46,16 +28,15 @@ void layover_model_close(LayoverModel *model) {
     if (model->device != model->host) device_close(model->device);
     device_close(model->host);
     worker_pool_release(model->pool);
+    memory_free(model->native_preload);
     memory_free(model);
 }
 
-DEFINE_OWN(LayoverModel, layover_model_close);
-DEFINE_OWN(LayoverExecution, layover_execution_free);
-
-static Error *make_resident(LayoverModel *model, const char *path, const char *device) {
+static Error *make_resident(
+    LayoverModel *model, const char *path, LibraryRead *read, const char *device) {
     OWN(Executable, executable) = NULL;
     OWN(Device, opened) = NULL;
-    TRY(executable_read_file(path, model->pool, &executable));
+    TRY(read(path, model->pool, &executable));
     TRY(device_open("cpu", &model->host));
     TRY(device_open(device, &opened));
     if (opened->class_ == model->host->class_)
@@ -67,7 +48,8 @@ static Error *make_resident(LayoverModel *model, const char *path, const char *d
     return residency_create(executable, model->host, model->device, model->pool, &model->residency);
 }
 
-static Error *open_model(const char *path, const char *device, LayoverModel **out_model) {
+Error *library_open_model(
+    const char *path, LibraryRead *read, const char *device, LayoverModel **out_model) {
     void *memory;
     TRY(memory_alloc(1, sizeof(LayoverModel), &memory));
     OWN(LayoverModel, model) = memory;
@@ -75,13 +57,13 @@ static Error *open_model(const char *path, const char *device, LayoverModel **ou
     model->threads = 1;
     TRY(worker_pool_create("layover", worker_pool_core_count(), &model->pool));
     TRY(packed_registry_create(&model->packed));
-    TRY(make_resident(model, path, device));
+    TRY(make_resident(model, path, read, device));
     *out_model = TAKE(model);
     return NULL;
 }
 
 LayoverError *layover_model_open(const char *path, const char *device, LayoverModel **out_model) {
-    return public_error(open_model(path, device, out_model));
+    return library_error(library_open_model(path, executable_read_file, device, out_model));
 }
 
 void layover_model_set_threads(LayoverModel *model, uint32_t threads) {
@@ -101,7 +83,7 @@ LayoverError *layover_model_function(const LayoverModel *model, const char *func
     uint32_t index;
     const Executable *executable = model->residency->executable;
     Error *error = executable_find_function(executable, function, &index);
-    if (error) return public_error(error);
+    if (error) return library_error(error);
     *out_input_count = executable->functions[index].parameter_count;
     *out_output_count = executable->functions[index].result_count;
     return NULL;
@@ -120,15 +102,16 @@ const char *layover_model_output_name(
     return found && found->results && index < found->result_count ? found->results[index].name : "";
 }
 
-static ExecutionOptions options_of(const LayoverModel *model) {
+ExecutionOptions library_options(const LayoverModel *model) {
     return (ExecutionOptions){
         .threads = model->threads,
         .packed = model->packed,
         .reserves = {model->reserves[SLOT_HOST], model->reserves[SLOT_DEVICE]},
+        .native = {.allowed = model->native_allowed, .preload = model->native_preload},
     };
 }
 
-static Error *make_execution(LayoverModel *model, LayoverExecution **out) {
+Error *library_make_execution(LayoverModel *model, LayoverExecution **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(LayoverExecution), &memory));
     LayoverExecution *execution = memory;
@@ -163,10 +146,10 @@ static Error *start(LayoverModel *model, const char *function, DLManagedTensor *
     TRY(memory_alloc(count, sizeof(Value), &memory));
     Value *values = memory;
     OWN(LayoverExecution, execution) = NULL;
-    ExecutionOptions options = options_of(model);
+    ExecutionOptions options = library_options(model);
     Error *error = import_inputs(model, owned_inputs, count, values);
     if (!error) error = executable_find_function(model->residency->executable, function, &index);
-    if (!error) error = make_execution(model, &execution);
+    if (!error) error = library_make_execution(model, &execution);
     if (!error)
         error = execution_create(
             model->residency, &options, index, values, count, &execution->execution);
@@ -178,7 +161,7 @@ static Error *start(LayoverModel *model, const char *function, DLManagedTensor *
 
 LayoverError *layover_execution_start(LayoverModel *model, const char *function,
     DLManagedTensor **owned_inputs, uint32_t input_count, LayoverExecution **out_execution) {
-    return public_error(start(model, function, owned_inputs, input_count, out_execution));
+    return library_error(start(model, function, owned_inputs, input_count, out_execution));
 }
 
 void layover_execution_free(LayoverExecution *execution) {
@@ -188,8 +171,9 @@ void layover_execution_free(LayoverExecution *execution) {
     memory_free(execution);
 }
 
-static Error *run(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
+Error *library_run(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
     RunResult result = {.kind = RUN_SLICE_ENDED};
+    TRY(library_check_outside_host());
     while (result.kind == RUN_SLICE_ENDED)
         TRY(execution_run(execution->execution, (Budget){instructions}, &result));
     if (result.kind == RUN_NEEDS_MEMORY)
@@ -201,7 +185,7 @@ static Error *run(LayoverExecution *execution, uint64_t instructions, LayoverSta
 
 LayoverError *layover_execution_run(
     LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
-    return public_error(run(execution, instructions, out_state));
+    return library_error(library_run(execution, instructions, out_state));
 }
 
 void layover_execution_request_suspend(LayoverExecution *execution) {
@@ -226,7 +210,7 @@ static Error *output(LayoverExecution *execution, uint32_t index, DLManagedTenso
 
 LayoverError *layover_execution_output(
     LayoverExecution *execution, uint32_t index, DLManagedTensor **out_tensor) {
-    return public_error(output(execution, index, out_tensor));
+    return library_error(output(execution, index, out_tensor));
 }
 
 static Error *checkpoint(LayoverExecution *execution, const char *path) {
@@ -237,15 +221,15 @@ static Error *checkpoint(LayoverExecution *execution, const char *path) {
 }
 
 LayoverError *layover_execution_checkpoint(LayoverExecution *execution, const char *path) {
-    return public_error(checkpoint(execution, path));
+    return library_error(checkpoint(execution, path));
 }
 
 static Error *resume(LayoverModel *model, const char *path, LayoverExecution **out_execution) {
     OWN(Container, container) = NULL;
     OWN(LayoverExecution, execution) = NULL;
-    ExecutionOptions options = options_of(model);
+    ExecutionOptions options = library_options(model);
     TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
-    TRY(make_execution(model, &execution));
+    TRY(library_make_execution(model, &execution));
     TRY_WRAP(checkpoint_read(container, model->pool, CHUNK_VERIFY_SHA256, model->residency,
                  &options, NULL, &execution->execution),
         "%s", path);
@@ -255,10 +239,10 @@ static Error *resume(LayoverModel *model, const char *path, LayoverExecution **o
 
 LayoverError *layover_execution_resume(
     LayoverModel *model, const char *path, LayoverExecution **out_execution) {
-    return public_error(resume(model, path, out_execution));
+    return library_error(resume(model, path, out_execution));
 }
 
 LayoverError *layover_model_add_packed(LayoverModel *model, const char *name, int32_t arity,
     LayoverPackedFunction *function, void *context, void (*release)(void *context)) {
-    return public_error(packed_bridge_add(model->packed, name, arity, function, context, release));
+    return library_error(packed_bridge_add(model->packed, name, arity, function, context, release));
 }

@@ -73,6 +73,13 @@ static Error *from_public(LayoverValue *owned, Value *out) {
         TRY(tensor_dlpack_import(device_host(), owned->tensor, &tensor));
         *out = value_object(OBJECT_TENSOR, tensor);
         return NULL;
+    case LAYOVER_STRING: /* these are for the functions of modules (library_function.c) */
+    case LAYOVER_SHAPE:
+    case LAYOVER_DTYPE:
+    case LAYOVER_TUPLE:
+    case LAYOVER_FUNCTION:
+    case LAYOVER_OBJECT:
+        break;
     }
     FAIL(INVALID, "the function answered a value of kind %d", (int)owned->kind);
 }

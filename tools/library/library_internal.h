@@ -1,0 +1,113 @@
+#pragma once
+/* What the files of the C library share: the handles of layover.h, and values on their way across
+ * the border. Callers: the other files of this folder. Threads: as layover.h says. */
+#include "include/layover.h"
+#include "vm/execution/execution.h"
+
+enum {
+    LIBRARY_DEPTH_MAX = 64,       /* of nested tuples */
+    LIBRARY_VALUES_MAX = 1 << 20, /* in the tuples of one value */
+};
+
+struct LayoverModel {
+    Refcount refcount;
+    Device *host, *device; /* the same device for cpu */
+    WorkerPool *pool;
+    Residency *residency;
+    PackedRegistry *packed;
+    MemoryPool *reserves[SLOT_COUNT]; /* for the pools of the model's executions */
+    uint32_t threads;
+    bool native_allowed;
+    char *native_preload; /* NULL: none */
+};
+
+struct LayoverExecution {
+    LayoverModel *model; /* retained */
+    Execution *execution;
+};
+
+/* A host function, or a function, closure or packed function of a model. */
+struct LayoverFunction {
+    Refcount refcount;
+    LayoverPackedFunction *host; /* NULL: of a model */
+    void *context;
+    void (*release)(void *context);
+    int32_t arity;
+    LayoverModel *model; /* retained; NULL for host functions */
+    Value value;         /* a closure or packed function of the model */
+    char name[];
+};
+
+struct LayoverObject {
+    LayoverModel *model; /* retained */
+    Value value;
+};
+
+/* ---- library.c ---- */
+
+DEFINE_OWN(LayoverModel, layover_model_close);
+DEFINE_OWN(LayoverExecution, layover_execution_free);
+/* The public error is an internal error under another type. */
+static inline LayoverError *library_error(Error *owned_error) {
+    return (LayoverError *)owned_error;
+}
+/* Reads a file as an executable. */
+typedef Error *LibraryRead(const char *path, WorkerPool *pool, Executable **out);
+MUST_CHECK Error *library_open_model(
+    const char *path, LibraryRead *read, const char *device, LayoverModel **out_model);
+ExecutionOptions library_options(const LayoverModel *model);
+/* Makes a handle without an execution. */
+MUST_CHECK Error *library_make_execution(LayoverModel *model, LayoverExecution **out);
+/* Runs to the end, or to a suspension. Errors: CONFLICT a host function runs on this thread. */
+MUST_CHECK Error *library_run(
+    LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+
+/* ---- library_value.c ---- */
+
+/* Gives a value to the host. copy: tensors are copied; else they have the bytes of the value's
+ * where these are in host memory. */
+MUST_CHECK Error *library_value_give(
+    LayoverModel *model, const Value *value, bool copy, LayoverValue *out);
+/* Takes a value from the host for a model's execution: its tensors are consumed, also on failure.
+ * meter: charged for what is made; NULL: none. */
+MUST_CHECK Error *library_value_take(
+    LayoverModel *model, struct ObjectMeter *meter, const LayoverValue *value, Value *out);
+/* Takes several. On success the caller frees *out_values with library_values_free. */
+MUST_CHECK Error *library_values_take(
+    LayoverModel *model, const LayoverValue *values, uint32_t count, Value **out_values);
+void library_values_free(Value *values, uint32_t count);
+/* Copies a value of one host function for another; tensors are moved, and consumed on failure. */
+MUST_CHECK Error *library_value_adopt(const LayoverValue *value, LayoverValue *out);
+/* Calls the deleters of the tensors in a value. */
+void library_value_drop(const LayoverValue *value);
+/* Makes a tuple of strings. */
+MUST_CHECK Error *library_value_names(const char *const *names, uint32_t count, LayoverValue *out);
+
+/* ---- library_function.c ---- */
+
+/* Makes a host function. Errors: INVALID; the context is the caller's then. */
+MUST_CHECK Error *library_function_create(const char *name, int32_t arity,
+    LayoverPackedFunction *function, void *context, void (*release)(void *context),
+    LayoverFunction **out);
+/* Makes a handle of a model's closure or packed function. */
+MUST_CHECK Error *library_function_of_value(
+    LayoverModel *model, const char *name, const Value *value, LayoverFunction **out);
+LayoverFunction *library_function_retain(LayoverFunction *function);
+DEFINE_OWN(LayoverFunction, layover_function_release);
+/* Lets the model's bytecode call a host function. registry: the model's. */
+MUST_CHECK Error *library_function_link(
+    PackedRegistry *registry, LayoverModel *model, LayoverFunction *function);
+/* The host function that a registry has under a name; NULL if that is none of this library. */
+LayoverFunction *library_function_linked(const PackedRegistry *registry, const char *name);
+/* Errors: CONFLICT a host function runs on this thread. */
+MUST_CHECK Error *library_check_outside_host(void);
+
+/* ---- library_globals.c ---- */
+
+/* Guards the registered functions and the modules' tables. */
+void library_lock(void);
+void library_unlock(void);
+/* Finds a registered function; NULL: none. Borrowed while the lock is held. */
+LayoverFunction *library_globals_find(const char *name);
+/* Lets the model's bytecode call every registered function whose name is free. Under the lock. */
+MUST_CHECK Error *library_globals_link(PackedRegistry *registry, LayoverModel *model);
