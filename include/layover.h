@@ -224,9 +224,11 @@ LAYOVER_API LayoverError *layover_module_add_function(LayoverModule *module, con
  * imports. Bytecode of one module does not call bytecode of another: such a name is UNSUPPORTED.
  * Errors: CONFLICT a cycle, or the module is in use. */
 LAYOVER_API LayoverError *layover_module_import(LayoverModule *module, LayoverModule *imported);
-/* Allows native code of the model's library to run, which is trusted code, in processes `layover
- * native-worker` of the layover program in PATH. preload: NULL, or libraries that the code needs,
- * separated by ':'. Errors: CONFLICT the module is in use. */
+/* Allows native code of the model's library to run, which is trusted code. It runs in processes
+ * `layover native-worker`: of the layover program that LAYOVER_WORKER names, else of that in PATH.
+ *
+ * preload: NULL, or libraries that the code needs, separated by ':'.
+ * Errors:  CONFLICT the module is in use. */
 LAYOVER_API LayoverError *layover_module_allow_native(LayoverModule *module, const char *preload);
 /* Finds a function in the module, its imports, and among the registered functions. Errors:
  * NOT_FOUND the function, or one that the module's code calls; UNSUPPORTED. */

@@ -3,6 +3,7 @@ import os
 import time
 
 import harness
+import library_modules
 import numpy as np
 import pytest
 from daemon import Daemon
@@ -65,6 +66,27 @@ def test_a_run_stops_between_native_functions_and_goes_on(native_home, tmp_path)
                          "--suspend-after", after, "--checkpoint", stopped, expect=SUSPENDED)
         native_home.call("resume", stopped, "--output", tmp_path / "z.npz", "--native", *PRELOAD)
         assert load(tmp_path / "z.npz")["y"].tolist() == [3, -6, 1.5]
+
+
+def test_a_program_with_the_c_library_allows_native_code(native_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("LAYOVER_WORKER", harness.binary())
+    native_home.call("export", "m", tmp_path / "m.lvx")
+    for allowed in (False, True):
+        module = library_modules.Module(tmp_path / "m.lvx")
+        if allowed:
+            module.allow_native(PRELOAD[1])
+        main, wrong = module["main"], module["wrong"]
+        if allowed:
+            assert main(X).tolist() == [3, -6, 1.5]
+            with pytest.raises(library_modules.LibraryError, match="FAILED.*write_behind.*outside its tensor of 12 bytes"):
+                wrong(X)
+        else:
+            with pytest.raises(library_modules.LibraryError, match="REFUSED add is native code"):
+                main(X)
+        for handle in (main, wrong):
+            handle.release()
+        module.close()
+    assert not library_modules.handed
 
 
 def _workers():
