@@ -5,6 +5,7 @@
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/ir/ir_print.h"
 #include "compiler/lower/emit.h"
+#include "compiler/nnvm/nnvm_import.h"
 #include "compiler/passes/pass.h"
 #include "compiler/relay/relay_import.h"
 #include "kernels/registry/device_registry.h"
@@ -192,6 +193,13 @@ static Error *compile_relay(
     return compile_module(module, options, out);
 }
 
+static Error *compile_nnvm(
+    const uint8_t *data, size_t size, const CompileOptions *options, Executable **out) {
+    OWN(IrModule, module) = NULL;
+    TRY(nnvm_import(data, size, options->params, options->params_size, &module));
+    return compile_module(module, options, out);
+}
+
 Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out) {
     TRY(check_options(options));
@@ -199,9 +207,8 @@ Error *compile_source(const char *format, const uint8_t *data, size_t size,
         FAIL(UNSUPPORTED, "precision %s: assembly is compiled already", options->precision);
     if (strcmp(format, "lva") == 0) return assembly_parse((const char *)data, size, out);
     if (strcmp(format, "relay") == 0) return compile_relay(data, size, options, out);
-    if (strcmp(format, "relax") == 0 || strcmp(format, "nnvm") == 0)
-        FAIL(UNSUPPORTED, "format %s is not read by this version; onnx, relay and lva are", format);
+    if (strcmp(format, "nnvm") == 0) return compile_nnvm(data, size, options, out);
     if (strcmp(format, "onnx") != 0)
-        FAIL(USAGE, "unknown format %s; there is onnx, relay, lva", format);
+        FAIL(USAGE, "unknown format %s; there is onnx, relay, nnvm, lva", format);
     return compile_onnx(data, size, options, out);
 }

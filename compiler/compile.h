@@ -26,9 +26,12 @@ typedef struct CompileOptions {
     TextBuilder *warnings;
     /* The place of external data; NULL: a model must hold all of its data. */
     const OnnxFolder *folder;
+    /* The bytes of the weights' file beside a graph of NNVM; NULL: none. */
+    const uint8_t *params;
+    size_t params_size;
 } CompileOptions;
 
-/* Compiles a source. format: onnx, relay, lva. Errors: UNSUPPORTED formats, precisions and
+/* Compiles a source. format: onnx, relay, nnvm, lva. Errors: UNSUPPORTED formats, precisions and
  * operators, each named; CORRUPT, INVALID a wrong source; USAGE an unknown format or pass. */
 MUST_CHECK Error *compile_source(const char *format, const uint8_t *data, size_t size,
     const CompileOptions *options, Executable **out);

@@ -41,6 +41,8 @@ void relay_ir_type(const RelayType *type, IrType *out);
  * *out_known: false if a rule needs a value that is not constant, or the type of an input.
  * Errors: FAILED what a rule refuses. */
 MUST_CHECK Error *relay_shapes_infer(IrBlock *block, bool *out_known);
+/* The same from one binding (NULL: none) to the end of its block. */
+MUST_CHECK Error *relay_shapes_infer_from(IrBinding *first, bool *out_known);
 
 /* relay_attributes.c: attributes by name; without one, the default. Errors: INVALID its kind. */
 const RelayValue *relay_attribute(const RelayOperatorCall *call, const char *name);

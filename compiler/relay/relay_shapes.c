@@ -49,13 +49,13 @@ static void give(IrBinding *binding, const PlanRequest *request) {
     }
 }
 
-Error *relay_shapes_infer(IrBlock *block, bool *out_known) {
+Error *relay_shapes_infer_from(IrBinding *first, bool *out_known) {
     void *memory;
     TRY(memory_alloc(1, sizeof(Specs), &memory));
     Specs *specs = memory;
     Error *error = NULL;
     *out_known = true;
-    for (IrBinding *binding = block->first; !error && binding; binding = binding->next) {
+    for (IrBinding *binding = first; !error && binding; binding = binding->next) {
         if (binding->kind == IR_SHAPE_OF) continue;
         if (binding->kind != IR_OPERATOR || !fill(binding, specs)) {
             *out_known = false;
@@ -68,4 +68,8 @@ Error *relay_shapes_infer(IrBlock *block, bool *out_known) {
     }
     memory_free(specs);
     return error;
+}
+
+Error *relay_shapes_infer(IrBlock *block, bool *out_known) {
+    return relay_shapes_infer_from(block->first, out_known);
 }

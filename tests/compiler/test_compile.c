@@ -138,10 +138,8 @@ static void test_compile_refuses_what_it_does_not_do_in_one_sentence(void **stat
     const uint8_t byte = 0;
     CompileOptions options = {.folder = NULL};
     Executable *executable = NULL;
-    assert_fails_saying(
-        UNSUPPORTED, "relax", compile_source("relax", &byte, 1, &options, &executable));
-    assert_fails_saying(
-        UNSUPPORTED, "nnvm", compile_source("nnvm", &byte, 1, &options, &executable));
+    assert_fails_saying(USAGE, "relax", compile_source("relax", &byte, 1, &options, &executable));
+    assert_fails_saying(CORRUPT, "JSON", compile_source("nnvm", &byte, 1, &options, &executable));
     assert_fails_saying(USAGE, "onnx", compile_source("elf", &byte, 1, &options, &executable));
     options.precision = "int4";
     assert_fails_saying(

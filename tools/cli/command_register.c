@@ -1,10 +1,13 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"
+#include "serialize/container/executable_file.h"
 #include "tools/cli/model_folder.h"
 #include "tools/run/precision_report.h"
 #include "tools/client/progress.h"
@@ -19,7 +22,8 @@ const CommandOption command_register_options[] = {
     {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"input", "FILE.npz|NAME=FILE.npy", true,
         "with --precision: what to run on to say how accurate it is; default: made up"},
-    {"format", "F", false, "onnx, relay, lva, lvx or relax; default: by the file"},
+    {"format", "F", false, "onnx, relay, nnvm, lva, lvx or relax; default: by the file"},
+    {"params", "FILE", false, "the weights of a graph of NNVM or MXNet"},
     {"follow-links", NULL, false,
         "also reads external data that links lead to outside the model's own tree of folders"},
     NO_PREPARE,
@@ -127,6 +131,28 @@ static void take_warnings(json_object *inout_object, TextBuilder *out_warnings) 
     json_object_object_del(inout_object, "warnings");
 }
 
+/* A daemon takes one file: a model of two files is compiled here. */
+static Error *register_there(CommandContext *context, HttpClient *client, const char *format,
+    const ModelFileOptions *options, json_object **out) {
+    char path[] = "/tmp/layover.XXXXXX";
+    const char *given = context->arguments[1];
+    ModelAccess OWN_ACCESS(access) = {0};
+    OWN(Executable, executable) = NULL;
+    if (!options->params)
+        return remote_models_register(context, client, format, options->precision, out);
+    TRY(model_access_open_files(&access));
+    TRY(model_file_load(&access, given, options, &executable));
+    const int descriptor = mkstemp(path);
+    if (descriptor < 0) FAIL(IO, "a temporary file cannot be made in /tmp");
+    (void)close(descriptor);
+    Error *error = executable_write_file(executable, access.pool, path);
+    context->arguments[1] = path;
+    if (!error) error = remote_models_register(context, client, "lvx", NULL, out);
+    context->arguments[1] = given;
+    (void)unlink(path);
+    return error;
+}
+
 Error *command_register(CommandContext *context) {
     const char *name = context->arguments[0], *path, *format;
     char found[PATH_MAX];
@@ -135,6 +161,7 @@ Error *command_register(CommandContext *context) {
     ModelFileOptions options = {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
+        .params = command_option(context, "params"),
         .follow_links = command_flag(context, "follow-links"),
     };
     TextBuilder OWN_TEXT(warnings) = {0};
@@ -154,7 +181,7 @@ Error *command_register(CommandContext *context) {
     progress_update(&progress, 0, 0);
     Error *error = lowers ? compile_lower(context, &options, &lower, &precision) : NULL;
     if (!error)
-        error = client ? remote_models_register(context, client, format, options.precision, &object)
+        error = client ? register_there(context, client, format, &options, &object)
                        : register_here(context, format, &options, lower, &object);
     progress_end(&progress);
     TRY(error);

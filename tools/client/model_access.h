@@ -31,8 +31,8 @@ MUST_CHECK Error *model_access_load(ModelAccess *access, const char *reference,
 MUST_CHECK Error *model_access_load_identity(
     ModelAccess *access, const Digest *identity, Executable **out_executable);
 
-/* Finds a file's format: "onnx", "lva", "lvx", "relax" (by --format, else by its first bytes and
- * ending). */
+/* Finds a file's format: "onnx", "lva", "lvx", "relax", "relay", "nnvm" (by --format, else by its
+ * first bytes and ending). */
 MUST_CHECK Error *model_file_format(const char *path, const char *wanted, const char **out_format);
 typedef struct ModelFileOptions {
     const char *format;      /* NULL: found by model_file_format */
@@ -44,6 +44,7 @@ typedef struct ModelFileOptions {
     bool follow_links;   /* external data may be wherever links lead to */
     /* NULL, or a text to which messages of the compiler are added, as lines */
     TextBuilder *warnings;
+    const char *params; /* NULL, or the file of the weights of a graph of NNVM */
 } ModelFileOptions;
 /* Compiles, assembles or reads a file. The identity is set for lvx; writing or registering sets
  * that of others. */

@@ -9,6 +9,7 @@
 #include "base/allocator.h"
 #include "base/file.h"
 #include "compiler/compile.h"
+#include "compiler/nnvm/nnvm_graph.h"
 #include "compiler/relay/relay_import.h"
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
@@ -42,6 +43,8 @@ Error *model_file_format(const char *path, const char *wanted, const char **out_
         *out_format = "relax";
     else if (text_ends_with(path, ".lva"))
         *out_format = "lva";
+    else if (nnvm_graph_probe(head, size))
+        *out_format = "nnvm";
     else
         *out_format = text_ends_with(path, ".relay") || relay_probe(head, size) ? "relay" : "onnx";
     return NULL;
@@ -102,6 +105,22 @@ static Error *open_folder(
     return NULL;
 }
 
+/* A graph of NNVM and its weights, which are in a file of their own. */
+static Error *compile_graph(const ModelFileOptions *options, CompileOptions *compile,
+    const uint8_t *data, size_t size, Executable **out_executable) {
+    static const uint8_t nothing[1];
+    OWN(MappedFile, file) = NULL;
+    TRY(file_map(options->params, MODEL_FILE_SIZE_MAX, &file));
+    compile->params = file ? mapped_file_data(file) : nothing;
+    compile->params_size = file ? (size_t)mapped_file_size(file) : 0;
+    Error *error = compile_source("nnvm", data, size, compile, out_executable);
+    if (file && mapped_file_is_damaged(file)) {
+        error_free(error); /* the zeroes in place of the missing bytes may have caused it */
+        FAIL(IO, "cannot read %s: it became shorter meanwhile, or its disk fails", options->params);
+    }
+    return error;
+}
+
 static Error *compile_data(const char *path, const char *format, const ModelFileOptions *options,
     const uint8_t *data, size_t size, Executable **out_executable) {
     char tree[PATH_MAX];
@@ -113,6 +132,7 @@ static Error *compile_data(const char *path, const char *format, const ModelFile
         .report = options->report,
         .warnings = options->warnings,
     };
+    if (options->params) return compile_graph(options, &compile, data, size, out_executable);
     if (options->self_contained)
         return compile_source(format, data, size, &compile, out_executable);
     TRY(open_folder(path, options->follow_links, tree, &folder));
@@ -156,6 +176,8 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
     const char *format;
     TRY(model_file_format(path, options->format, &format));
     const bool translated = strcmp(format, "relax") == 0;
+    if (options->params && strcmp(format, "nnvm") != 0)
+        FAIL(USAGE, "--params is for graphs of NNVM and MXNet; %s is %s", path, format);
     if (translated || strcmp(format, "lvx") == 0) {
         if (precision_is_lower(options->precision))
             FAIL(UNSUPPORTED, "--precision %s: an executable is compiled already",

@@ -50,9 +50,8 @@ def test_a_usage_error_as_json(home):
     assert json.loads(result.err)["error"]["code"] == "USAGE"
 
 
-@pytest.mark.parametrize("kind", ["nnvm"])
-def test_formats_to_come_are_refused_in_one_sentence(home, kind):
-    home.refuses("register", "m", f"{SMALL_MODELS}/nested_if.onnx", "--format", kind, words=[kind])
+def test_params_are_for_graphs(home):
+    home.refuses("register", "m", f"{SMALL_MODELS}/nested_if.onnx", "--params", "p", code=USAGE, words=["--params", "nested_if"])
 
 
 def test_disasm_relax_of_another_model_is_refused_in_one_sentence(small_home):
