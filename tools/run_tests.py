@@ -56,7 +56,7 @@ SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1:"
                     "intercept_tls_get_addr=0:quarantine_size_mb=16",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:allocator_may_return_null=1",
 }
 # It measures times against limits, so no other test runs beside it.
 LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"

@@ -197,6 +197,13 @@ Error *native_loader_open(
     return NULL;
 }
 
+void native_loader_close(NativeLoaded *loaded) {
+    if (!loaded) return;
+    library = NULL;
+    (void)dlclose(loaded->handle);
+    memory_free(loaded);
+}
+
 Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out) {
     TextBuilder OWN_TEXT(symbol) = {0};
     text_appendf(&symbol, "__tvm_ffi_%s", name);

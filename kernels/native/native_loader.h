@@ -14,6 +14,9 @@ typedef struct NativeLoaded NativeLoaded;
  * Errors: UNSUPPORTED, with the system's reason. */
 MUST_CHECK Error *native_loader_open(
     const void *bytes, uint64_t size, const char *preload, NativeLoaded **out);
+/* Unloads the library; functions of it must not be used any more. */
+void native_loader_close(NativeLoaded *loaded);
+DEFINE_OWN(NativeLoaded, native_loader_close);
 /* Finds the function that TVM exports as __tvm_ffi_NAME. Errors: NOT_FOUND. */
 MUST_CHECK Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out);
 /* Makes an error of what the function raised before it returned the number `code`. */

@@ -76,10 +76,11 @@ static Error *count_rows(void *context, uint64_t first, uint64_t end, uint32_t p
     const Run *run = context;
     const State *state = run->state;
     KernelStopMeter meter = {0};
+    /* rows without items have no workspace */
+    uint32_t *items = state->row_size ? run->items + part * (uint64_t)state->row_size : NULL;
     for (uint64_t i = first; i < end; i++)
-        count_row(state, run->from, (int64_t)i * state->row_size,
-            run->items + part * (uint64_t)state->row_size, run->to + i * (uint64_t)state->width,
-            &meter);
+        count_row(state, run->from, (int64_t)i * state->row_size, items,
+            run->to + i * (uint64_t)state->width, &meter);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
 
 static void test_a_loaded_library_computes_here(void **state) {
     (void)state;
-    NativeLoaded *loaded;
+    OWN(NativeLoaded, loaded) = NULL;
     AbiFunction *function;
     int64_t cells[] = {1, 2}, count = 2;
     DLTensor tensor = {

@@ -135,7 +135,9 @@ static void test_kept_bytes_cannot_be_written(void **state) {
     (void)call(worker, "add", arguments, 3);
     assert_true(out[0] == 2 && out[1] == 4);
     (void)call(worker, "add", arguments, 3);
-    refuse(worker, ERROR_FAILED, "was ended by signal 11", "write", arguments, 1);
+    /* by a signal, or by the sanitizer that takes the signal */
+    refuse(worker, ERROR_FAILED, "its process ", "write", arguments, 1);
+    assert_true(items[0] == 1);
 }
 
 /* Throws the execution away while its native function runs. */
