@@ -21,7 +21,6 @@ HOST_COPIES = {
     "script_halve_until": 4,                 # the condition of a Loop
     "search_beams": 1,                       # the condition of a Loop
     "search_greedy": 1,                      # the same
-    "svc_rbf": 1,                            # the condition of a Loop
     "tree_classifier_texts": 1,              # words by number
     "vectors": 1,                            # the same
 }
