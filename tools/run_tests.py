@@ -232,7 +232,8 @@ def test_end_to_end(part, count, targets, testers=TESTERS):
     if os.path.exists(report):
         os.remove(report)
     status, output = run_logged(
-        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", str(min(testers, TESTERS_MAX)),
+        part, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+              "-o", "tmp_path_retention_policy=failed", "--numprocesses", str(min(testers, TESTERS_MAX)),
                "--dist", "loadfile", f"--junitxml={report}", *targets],
         {"LAYOVER_BIN": os.path.join(ROOT, BUILDS[builder][0], "tools", "layover"), **SANITIZERS, **environment})
     cases = xml.etree.ElementTree.parse(report).iter("testcase") if os.path.exists(report) else ()
