@@ -17,8 +17,23 @@ struct NativeLoaded {
     void *handle;
 };
 
-/* The library that code of this process was loaded from: its functions are found first. */
-static void *library;
+typedef void AnyFunction(void);
+
+/* Finds a function of a library (or RTLD_DEFAULT: of those that were loaded before); NULL: none.
+ * The caller casts to the function's type. */
+static AnyFunction *find_function(void *handle, const char *symbol) {
+    AnyFunction *function = NULL;
+    void *found = dlsym(handle, symbol);
+    memcpy(&function, &found, sizeof found); /* ISO C has no conversion of an object's address */
+    return function;
+}
+
+/* The function that a library made by TVM exports under a name; NULL: none. */
+static AnyFunction *find_exported(const NativeLoaded *loaded, const char *name) {
+    TextBuilder OWN_TEXT(symbol) = {0};
+    text_appendf(&symbol, "__tvm_ffi_%s", name);
+    return symbol.failed ? NULL : find_function(loaded->handle, text_builder_get(&symbol));
+}
 
 /* ---- the runtime's functions ---- */
 
@@ -48,48 +63,35 @@ static int wait_for_group(int task, AbiGroup *group) {
     return 0;
 }
 
-static int raise(const char *message, const char *name) {
+typedef void SetRaised(const char *kind, const char *message);
+typedef int CreateFunction(void *self, AnyFunction *function, void (*deleter)(void *), void **out);
+typedef int GetGlobal(const AbiBytes *name, void **out);
+
+/* Raises an error of the function `name`, as compiled code does; returns what it returns then. */
+static int raise(const char *name, const char *why) {
     char text[MESSAGE_MAX];
-    void (*set)(const char *kind, const char *message);
-    void *found = dlsym(RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
-    (void)snprintf(text, sizeof text, message, name);
-    if (!found) return -1;
-    memcpy(&set, &found, sizeof found);
-    set("ValueError", text);
+    SetRaised *set = (SetRaised *)find_function(RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
+    (void)snprintf(text, sizeof text, "%s, which the code calls, %s", name, why);
+    if (set) set("ValueError", text);
     return -1;
 }
 
-/* Makes a function object of a function of the library. */
-static int wrap_function(void *function, void **out) {
-    int (*create)(void *self, void *function, void (*deleter)(void *), void **out);
-    void *found = dlsym(RTLD_DEFAULT, "TVMFFIFunctionCreate");
-    if (!found) return raise("%s: no loaded library makes functions", "TVMFFIFunctionCreate");
-    memcpy(&create, &found, sizeof found);
-    return create(NULL, function, NULL, out);
-}
-
-/* Finds a function that compiled code calls by name: of the library, else a global one, which the
- * libraries that were loaded before have registered. */
+/* Finds a function that compiled code calls by name: of the library, which TVM's code gives as the
+ * context, else a global one, which libraries that were loaded before have registered. */
 static int look_up(void *context, const char *name, void **out) {
-    char symbol[512];
-    int (*get_global)(const AbiBytes *name, void **out);
     const AbiBytes bytes = {name, strlen(name)};
-    void *found = dlsym(RTLD_DEFAULT, "TVMFFIFunctionGetGlobal");
-    (void)context;
-    (void)snprintf(symbol, sizeof symbol, "__tvm_ffi_%s", name);
-    void *own = dlsym(library, symbol);
+    CreateFunction *create = (CreateFunction *)find_function(RTLD_DEFAULT, "TVMFFIFunctionCreate");
+    GetGlobal *get_global = (GetGlobal *)find_function(RTLD_DEFAULT, "TVMFFIFunctionGetGlobal");
+    AnyFunction *own = find_exported(context, name);
     *out = NULL;
-    if (own) return wrap_function(own, out);
-    if (!found) return raise("it calls %s, and no loaded library has global functions", name);
-    memcpy(&get_global, &found, sizeof found);
+    if (!create || !get_global) return raise(name, "needs libtvm_ffi.so (--native-preload)");
+    if (own) return create(NULL, own, NULL, out);
     int code = get_global(&bytes, out);
     if (code || *out) return code;
-    return raise("it calls %s, which no loaded library has registered (--native-preload "
-                 "libtvm_runtime_extra.so may)",
-        name);
+    return raise(name,
+        "is registered by no loaded library (--native-preload libtvm_runtime_extra.so may help)");
 }
 
-typedef void AnyFunction(void);
 typedef struct RuntimeFunction {
     const char *pointer; /* the variable in the library */
     const char *name;
@@ -109,22 +111,20 @@ static const RuntimeFunction runtime_functions[] = {
     {"__TVMFFIHandleDeinitOnce", "TVMFFIHandleDeinitOnce", NULL},
 };
 
-static Error *fill_pointers(void *handle) {
+static Error *fill_pointers(NativeLoaded *loaded) {
     for (size_t i = 0; i < sizeof runtime_functions / sizeof runtime_functions[0]; i++) {
         const RuntimeFunction *function = &runtime_functions[i];
-        AnyFunction **pointer = dlsym(handle, function->pointer);
+        AnyFunction **pointer = dlsym(loaded->handle, function->pointer);
         if (!pointer) continue;
-        void *found = function->own ? NULL : dlsym(RTLD_DEFAULT, function->name);
-        if (function->own)
-            *pointer = function->own;
-        else if (found)
-            memcpy(pointer, &found, sizeof found);
-        else
+        *pointer = function->own ? function->own : find_function(RTLD_DEFAULT, function->name);
+        if (!*pointer)
             FAIL(UNSUPPORTED,
                 "it needs the function %s, which no loaded library has (TVM's libtvm_ffi.so has "
                 "it: --native-preload)",
                 function->name);
     }
+    NativeLoaded **context = dlsym(loaded->handle, "__tvm_ffi__library_ctx");
+    if (context) *context = loaded; /* comes back as look_up's context */
     return NULL;
 }
 
@@ -182,54 +182,46 @@ static Error *open_descriptor(int descriptor, void **out) {
 
 Error *native_loader_open(
     const void *bytes, uint64_t size, const char *preload, NativeLoaded **out) {
-    void *memory, *handle = NULL;
+    void *memory;
     TRY(preload_all(preload));
+    TRY(memory_alloc(1, sizeof(NativeLoaded), &memory));
+    OWN(NativeLoaded, loaded) = memory;
     int descriptor = memfd_create("layover-library", MFD_CLOEXEC);
     Error *error = write_file(descriptor, bytes, size);
-    if (!error) error = open_descriptor(descriptor, &handle);
+    if (!error) error = open_descriptor(descriptor, &loaded->handle);
     if (descriptor >= 0) (void)close(descriptor);
-    if (error) return error;
-    library = handle;
-    TRY(fill_pointers(handle));
-    TRY(memory_alloc(1, sizeof(NativeLoaded), &memory));
-    *out = memory;
-    (*out)->handle = handle;
+    TRY(error);
+    TRY(fill_pointers(loaded));
+    *out = TAKE(loaded);
     return NULL;
 }
 
 void native_loader_close(NativeLoaded *loaded) {
     if (!loaded) return;
-    library = NULL;
-    (void)dlclose(loaded->handle);
+    if (loaded->handle) (void)dlclose(loaded->handle);
     memory_free(loaded);
 }
 
 Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out) {
-    TextBuilder OWN_TEXT(symbol) = {0};
-    text_appendf(&symbol, "__tvm_ffi_%s", name);
-    TRY(text_builder_check(&symbol));
-    void *found = dlsym(loaded->handle, text_builder_get(&symbol));
-    if (!found) FAIL(NOT_FOUND, "the library has no function %s", name);
-    memcpy(out, &found, sizeof found);
+    *out = (AbiFunction *)find_exported(loaded, name);
+    if (!*out) FAIL(NOT_FOUND, "the library has no function %s", name);
     return NULL;
 }
 
 /* ---- errors and objects ---- */
 
+typedef int ReleaseObject(void *object);
+typedef void TakeRaised(void **out);
+
 void native_loader_release(AbiObject *object) {
-    void *found = dlsym(RTLD_DEFAULT, "TVMFFIObjectDecRef");
-    int (*release)(void *);
-    if (!object || !found) return;
-    memcpy(&release, &found, sizeof found);
-    (void)release(object);
+    ReleaseObject *release = (ReleaseObject *)find_function(RTLD_DEFAULT, "TVMFFIObjectDecRef");
+    if (object && release) (void)release(object);
 }
 
 static AbiObject *take_raised(void) {
-    void *found = dlsym(RTLD_DEFAULT, "TVMFFIErrorMoveFromRaised"), *object = NULL;
-    void (*take)(void **);
-    if (!found) return NULL;
-    memcpy(&take, &found, sizeof found);
-    take(&object);
+    void *object = NULL;
+    TakeRaised *take = (TakeRaised *)find_function(RTLD_DEFAULT, "TVMFFIErrorMoveFromRaised");
+    if (take) take(&object);
     return object;
 }
 

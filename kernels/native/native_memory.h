@@ -9,6 +9,7 @@
  * Both sides map NATIVE_DATA_MAX bytes of data at once. The file grows as calls need it, by the
  * parent alone; it never shrinks, which a seal guarantees, so that no reader gets SIGBUS. A block
  * of a call has NATIVE_GUARD bytes of NATIVE_GUARD_BYTE before and behind it. */
+#include "base/error.h"
 #include "kernels/process/process_ring.h"
 
 enum {
@@ -43,3 +44,9 @@ typedef enum NativeAnswer {
     NATIVE_ANSWER_ERROR,    /* u32 code, text */
     NATIVE_ANSWER_ROOM,     /* u64: bytes of the tensor that the call gave; a fetch follows */
 } NativeAnswer;
+
+/* Maps the rings and all of the data of a shared file. Errors: OUT_OF_MEMORY; what was mapped
+ * before is in *out_rings, for native_unmap. */
+MUST_CHECK Error *native_map(int descriptor, NativeRings **out_rings, uint8_t **out_data);
+/* Both may be NULL. */
+void native_unmap(NativeRings *rings, uint8_t *data);

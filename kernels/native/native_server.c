@@ -7,10 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
@@ -20,6 +18,7 @@
 #include "kernels/native/native_memory.h"
 #include "kernels/native/native_value.h"
 #include "kernels/process/process_memory.h"
+#include "kernels/process/process_server.h"
 
 typedef struct NativeServer {
     NativeRings *rings;
@@ -32,31 +31,12 @@ typedef struct NativeServer {
 
 /* ---- the beginning ---- */
 
-static Error *check_start(void) {
-    struct stat status;
-    bool is_socket = fstat(PROCESS_SOCKET, &status) == 0 && S_ISSOCK(status.st_mode);
-    int seals = fcntl(PROCESS_MEMORY, F_GET_SEALS);
-    if (!is_socket || seals < 0 || !(seals & F_SEAL_SHRINK))
-        FAIL(USAGE, "native-worker: layover itself starts it, for models with native functions");
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+static Error *open_memory(NativeServer *server) {
     const struct rlimit none = {0};
+    TRY(process_server_check_start(F_SEAL_SHRINK,
+        "native-worker: layover itself starts it, for models with native functions"));
     (void)setrlimit(RLIMIT_CORE, &none);
-    return NULL;
-}
-
-static Error *map_shared(uint64_t offset, uint64_t size, void **out) {
-    *out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, PROCESS_MEMORY,
-        (off_t)offset);
-    if (*out == MAP_FAILED) FAIL(OUT_OF_MEMORY, "no room for the memory that is shared");
-    return NULL;
-}
-
-static Error *map_memory(NativeServer *server) {
-    void *memory;
-    TRY(map_shared(0, sizeof(NativeRings), &memory));
-    server->rings = memory;
-    TRY(map_shared(NATIVE_DATA, NATIVE_DATA_MAX, &memory));
-    server->data = memory;
+    TRY(native_map(PROCESS_MEMORY, &server->rings, &server->data));
     server->commands = ring_make_reader(&server->rings->commands, &server->gone, spin_limit_ns());
     server->answers = ring_make_writer(&server->rings->answers, &server->gone, spin_limit_ns());
     return NULL;
@@ -406,8 +386,7 @@ static Error *serve(NativeServer *server) {
 Error *native_server_run(void) {
     NativeServer server = {0};
     pthread_t watcher;
-    TRY(check_start());
-    TRY(map_memory(&server));
+    TRY(open_memory(&server));
     if (!thread_start(&watcher, "parent", watch_parent, NULL))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     return serve(&server);

@@ -58,24 +58,21 @@ static uint64_t look(void *self) {
     return LOOK_NS;
 }
 
-static Error *describe_end(NativeWorker *worker) {
-    TextBuilder OWN_TEXT(text) = {0};
+static void end_child(NativeWorker *worker) {
     process_child_kill(worker->child);
     (void)process_child_wait(worker->child);
+    atomic_store(&worker->gone, true);
+}
+
+static Error *describe_end(NativeWorker *worker) {
+    TextBuilder OWN_TEXT(text) = {0};
+    end_child(worker);
     if (is_discarded()) return error_abandoned();
     process_child_describe(worker->child, &text);
     FAIL(FAILED, "its process %s", text.size ? text_builder_get(&text) : "is gone");
 }
 
 /* ---- shared memory ---- */
-
-static Error *map_shared(int descriptor, uint64_t offset, uint64_t size, void **out) {
-    *out = mmap(
-        NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, (off_t)offset);
-    if (*out != MAP_FAILED) return NULL;
-    *out = NULL;
-    FAIL(OUT_OF_MEMORY, "no memory to share with a native worker: %s", strerror(errno));
-}
 
 /* Makes the file so large that the data has `size` bytes. */
 static Error *make_room(NativeWorker *worker, uint64_t size) {
@@ -92,15 +89,11 @@ static Error *make_room(NativeWorker *worker, uint64_t size) {
 }
 
 static Error *share(NativeWorker *worker) {
-    void *memory;
     worker->memory = memfd_create("layover-native", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (worker->memory < 0 || ftruncate(worker->memory, (off_t)NATIVE_DATA) != 0 ||
         fcntl(worker->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         FAIL(IO, "no memory to share with a native worker: %s", strerror(errno));
-    TRY(map_shared(worker->memory, 0, sizeof(NativeRings), &memory));
-    worker->rings = memory;
-    TRY(map_shared(worker->memory, NATIVE_DATA, NATIVE_DATA_MAX, &memory));
-    worker->data = memory;
+    TRY(native_map(worker->memory, &worker->rings, &worker->data));
     worker->commands = ring_make_writer(&worker->rings->commands, &worker->gone, spin_limit_ns());
     worker->answers = ring_make_reader(&worker->rings->answers, &worker->gone, spin_limit_ns());
     worker->answers.look = look;
@@ -175,9 +168,7 @@ static Error *read_result(
 
 /* A worker whose answers make no sense is of no further use. */
 static Error *give_up(NativeWorker *worker, Error *owned_error) {
-    process_child_kill(worker->child);
-    (void)process_child_wait(worker->child);
-    atomic_store(&worker->gone, true);
+    end_child(worker);
     return error_wrap(error_recode(owned_error, ERROR_FAILED), "its process answered nonsense");
 }
 
@@ -217,8 +208,7 @@ void native_worker_end(NativeWorker *worker) {
         process_child_kill(worker->child);
         process_child_end(worker->child);
     }
-    if (worker->data) (void)munmap(worker->data, NATIVE_DATA_MAX);
-    if (worker->rings) (void)munmap(worker->rings, sizeof(NativeRings));
+    native_unmap(worker->rings, worker->data);
     if (worker->memory >= 0) (void)close(worker->memory);
     memory_free(worker->kept);
     byte_writer_deinit(&worker->answer);

@@ -37,17 +37,14 @@ static bool is_socket(int descriptor) {
     return fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-static bool is_shared_memory(int descriptor) {
-    const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
+static bool is_shared_memory(int descriptor, int wanted) {
     int seals = fcntl(descriptor, F_GET_SEALS);
     return seals >= 0 && (seals & wanted) == wanted;
 }
 
-/* Checks the parent's two descriptors, and asks the kernel to end this process with the thread that
- * started it. */
-static Error *check_start(void) {
-    if (!is_socket(PROCESS_SOCKET) || !is_shared_memory(PROCESS_MEMORY))
-        FAIL(USAGE, "worker: it is started by layover itself, for a device with worker=process");
+Error *process_server_check_start(int seals, const char *refusal) {
+    if (!is_socket(PROCESS_SOCKET) || !is_shared_memory(PROCESS_MEMORY, seals))
+        FAIL(USAGE, "%s", refusal);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)fcntl(PROCESS_SOCKET, F_SETFD, FD_CLOEXEC);
     (void)fcntl(PROCESS_MEMORY, F_SETFD, FD_CLOEXEC);
@@ -185,7 +182,8 @@ static Error *stop(ProcessServer *server) {
 
 Error *process_server_run(const char *spec, ProcessOpen *open_device) {
     void *memory;
-    TRY(check_start());
+    TRY(process_server_check_start(F_SEAL_SHRINK | F_SEAL_GROW,
+        "worker: it is started by layover itself, for a device with worker=process"));
     TRY(memory_alloc(1, sizeof(ProcessServer), &memory));
     ProcessServer *server = memory;
     (void)pthread_mutex_init(&server->work.mutex, NULL);
