@@ -298,6 +298,7 @@ typedef struct IrCursor {
     IrBinding *before; /* NULL: at the block's end */
 } IrCursor;
 
+static inline IrModule *ir_cursor_module(IrCursor at) { return at.block->function->module; }
 static inline IrCursor ir_at_end(IrBlock *block) { return (IrCursor){block, NULL}; }
 static inline IrCursor ir_before(IrBinding *binding) { return (IrCursor){binding->block, binding}; }
 static inline IrCursor ir_behind(IrBinding *binding) {

@@ -102,6 +102,23 @@ Error *ir_build_simple(IrCursor at, const char *operator_name, Attributes *attri
     return NULL;
 }
 
+Error *ir_build_transpose(
+    IrCursor at, IrVariable *tensor, uint32_t rank, const int64_t *perm, IrVariable **out) {
+    OWN(Attributes, attributes) = NULL;
+    TRY(attributes_create(&attributes));
+    TRY(attributes_set_ints(attributes, "perm", perm, rank));
+    return ir_build_simple(at, "Transpose", attributes, tensor, NULL, NULL, out);
+}
+
+Error *ir_build_swap_last(IrCursor at, IrVariable *tensor, uint32_t rank, IrVariable **out) {
+    int64_t perm[SHAPE_RANK_MAX];
+    if (rank < 2) FAIL(INVALID, "a matrix of %u dimensions", rank);
+    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
+    perm[rank - 2] = rank - 1;
+    perm[rank - 1] = rank - 2;
+    return ir_build_transpose(at, tensor, rank, perm, out);
+}
+
 Error *ir_build_cast(IrCursor at, IrVariable *tensor, DType dtype, IrVariable **out) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));

@@ -19,6 +19,12 @@ MUST_CHECK Error *ir_build_operator(IrCursor at, const char *operator_name, Attr
 /* Makes an operator with one result and at most three inputs (trailing NULLs are absent). */
 MUST_CHECK Error *ir_build_simple(IrCursor at, const char *operator_name, Attributes *attributes,
     IrVariable *a, IrVariable *b, IrVariable *c, IrVariable **out);
+/* Makes a Transpose. perm: rank numbers. */
+MUST_CHECK Error *ir_build_transpose(
+    IrCursor at, IrVariable *tensor, uint32_t rank, const int64_t *perm, IrVariable **out);
+/* Makes a Transpose of the last two dimensions. Errors: INVALID fewer than 2. */
+MUST_CHECK Error *ir_build_swap_last(
+    IrCursor at, IrVariable *tensor, uint32_t rank, IrVariable **out);
 /* Makes a Cast. */
 MUST_CHECK Error *ir_build_cast(IrCursor at, IrVariable *tensor, DType dtype, IrVariable **out);
 

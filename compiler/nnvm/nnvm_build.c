@@ -21,44 +21,12 @@ DType nnvm_dtype(const NnvmCall *call, uint32_t index) {
     return type->kind == IR_TYPE_TENSOR && type->dtype != DTYPE_NONE ? type->dtype : DTYPE_FLOAT32;
 }
 
-Error *nnvm_make(NnvmCall *call, const char *name, Attributes *attributes, IrVariable *a,
-    IrVariable *b, IrVariable *c, IrVariable **out) {
-    return ir_build_simple(call->at, name, attributes, a, b, c, out);
-}
-
 Error *nnvm_make_along(NnvmCall *call, const char *name, int64_t axis, IrVariable *a, IrVariable *b,
     IrVariable **out) {
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
-    return nnvm_make(call, name, attributes, a, b, NULL, out);
-}
-
-static IrModule *module_of(const NnvmCall *call) { return call->at.block->function->module; }
-
-Error *nnvm_ints(NnvmCall *call, const int64_t *values, uint32_t count, IrVariable **out) {
-    OWN(Tensor, tensor) = NULL;
-    const Shape shape = {.rank = 1, .dims = {count}};
-    TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &tensor));
-    if (count > 0) memcpy(tensor_data(tensor), values, count * sizeof *values);
-    return ir_constant_tensor(module_of(call), tensor, out);
-}
-
-Error *nnvm_number(NnvmCall *call, DType dtype, double value, IrVariable **out) {
-    OWN(Tensor, tensor) = NULL;
-    const Shape shape = {.rank = 0};
-    TRY(tensor_create_on_host(device_host(), dtype, &shape, &tensor));
-    if (!dtype_scalar_write(dtype, value, tensor_data(tensor)))
-        FAIL(UNSUPPORTED, "numbers of type %s", dtype_name(dtype));
-    return ir_constant_tensor(module_of(call), tensor, out);
-}
-
-Error *nnvm_transpose(
-    NnvmCall *call, IrVariable *input, uint32_t rank, const int64_t *perm, IrVariable **out) {
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", perm, rank));
-    return nnvm_make(call, "Transpose", attributes, input, NULL, NULL, out);
+    return ir_build_simple(call->at, name, attributes, a, b, NULL, out);
 }
 
 void nnvm_give(NnvmCall *call, IrVariable *result) {
@@ -83,7 +51,7 @@ Error *nnvm_check_units(
 
 Error *nnvm_build_same(NnvmCall *call) {
     IrVariable *result;
-    TRY(nnvm_make(call, call->row->target, NULL, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, call->row->target, NULL, call->inputs[0], NULL, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -103,10 +71,11 @@ Error *nnvm_build_binary(NnvmCall *call) {
         double scalar;
         if (!nnvm_text(call, "scalar", NULL)) FAIL(INVALID, "the attribute scalar is wanted");
         TRY(nnvm_get_float(call, "scalar", 0, &scalar));
-        TRY(nnvm_number(call, dtype, scalar, &b));
+        TRY(constants_number(ir_cursor_module(call->at), dtype, scalar, &b));
     }
-    TRY(nnvm_make(call, target + turned, NULL, turned ? b : a, turned ? a : b, NULL, &result));
-    if (negated) TRY(nnvm_make(call, "Not", NULL, result, NULL, NULL, &result));
+    TRY(ir_build_simple(
+        call->at, target + turned, NULL, turned ? b : a, turned ? a : b, NULL, &result));
+    if (negated) TRY(ir_build_simple(call->at, "Not", NULL, result, NULL, NULL, &result));
     if (numbers) TRY(ir_build_cast(call->at, result, dtype, &result));
     nnvm_give(call, result);
     return NULL;
@@ -115,22 +84,22 @@ Error *nnvm_build_binary(NnvmCall *call) {
 Error *nnvm_build_add_n(NnvmCall *call) {
     IrVariable *sum = call->inputs[0];
     for (uint32_t i = 1; i < call->count; i++)
-        TRY(nnvm_make(call, "Add", NULL, sum, call->inputs[i], NULL, &sum));
+        TRY(ir_build_simple(call->at, "Add", NULL, sum, call->inputs[i], NULL, &sum));
     nnvm_give(call, sum);
     return NULL;
 }
 
 Error *nnvm_build_square(NnvmCall *call) {
     IrVariable *result;
-    TRY(nnvm_make(call, "Mul", NULL, call->inputs[0], call->inputs[0], NULL, &result));
+    TRY(ir_build_simple(call->at, "Mul", NULL, call->inputs[0], call->inputs[0], NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
 
 Error *nnvm_build_rsqrt(NnvmCall *call) {
     IrVariable *root, *result;
-    TRY(nnvm_make(call, "Sqrt", NULL, call->inputs[0], NULL, NULL, &root));
-    TRY(nnvm_make(call, "Reciprocal", NULL, root, NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "Sqrt", NULL, call->inputs[0], NULL, NULL, &root));
+    TRY(ir_build_simple(call->at, "Reciprocal", NULL, root, NULL, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -142,9 +111,9 @@ Error *nnvm_build_clip(NnvmCall *call) {
         FAIL(INVALID, "the attributes a_min and a_max are wanted");
     TRY(nnvm_get_float(call, "a_min", 0, &low));
     TRY(nnvm_get_float(call, "a_max", 0, &high));
-    TRY(nnvm_number(call, nnvm_dtype(call, 0), low, &min));
-    TRY(nnvm_number(call, nnvm_dtype(call, 0), high, &max));
-    TRY(nnvm_make(call, "Clip", NULL, call->inputs[0], min, max, &result));
+    TRY(constants_number(ir_cursor_module(call->at), nnvm_dtype(call, 0), low, &min));
+    TRY(constants_number(ir_cursor_module(call->at), nnvm_dtype(call, 0), high, &max));
+    TRY(ir_build_simple(call->at, "Clip", NULL, call->inputs[0], min, max, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -164,7 +133,8 @@ Error *nnvm_build_cast(NnvmCall *call) {
 Error *nnvm_build_where(NnvmCall *call) {
     IrVariable *chosen, *result;
     TRY(ir_build_cast(call->at, call->inputs[0], DTYPE_BOOL, &chosen));
-    TRY(nnvm_make(call, "Where", NULL, chosen, call->inputs[1], call->inputs[2], &result));
+    TRY(ir_build_simple(
+        call->at, "Where", NULL, chosen, call->inputs[1], call->inputs[2], &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -178,7 +148,7 @@ Error *nnvm_build_activation(NnvmCall *call) {
     IrVariable *result;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(kind, names[i][0]) != 0) continue;
-        TRY(nnvm_make(call, names[i][1], NULL, call->inputs[0], NULL, NULL, &result));
+        TRY(ir_build_simple(call->at, names[i][1], NULL, call->inputs[0], NULL, NULL, &result));
         nnvm_give(call, result);
         return NULL;
     }
@@ -191,7 +161,7 @@ static Error *with_alpha(NnvmCall *call, const char *name, double alpha) {
     IrVariable *result;
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "alpha", alpha));
-    TRY(nnvm_make(call, name, attributes, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, name, attributes, call->inputs[0], NULL, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -202,7 +172,7 @@ Error *nnvm_build_prelu(NnvmCall *call) {
     IrVariable *slopes, *result;
     TRY(nnvm_get_int(call, "axis", 1, &axis));
     TRY(nnvm_make_along(call, "AlignAxes", axis, call->inputs[1], call->inputs[0], &slopes));
-    TRY(nnvm_make(call, "PRelu", NULL, call->inputs[0], slopes, NULL, &result));
+    TRY(ir_build_simple(call->at, "PRelu", NULL, call->inputs[0], slopes, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -226,8 +196,8 @@ Error *nnvm_build_leaky_relu(NnvmCall *call) {
         FAIL(UNSUPPORTED,
             "act_type is \"%.100s\"; leaky, prelu, elu, selu, gelu and rrelu are read", kind);
     IrVariable *result;
-    TRY(nnvm_make(
-        call, kind[0] == 's' ? "Selu" : "Gelu", NULL, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(
+        call->at, kind[0] == 's' ? "Selu" : "Gelu", NULL, call->inputs[0], NULL, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -241,7 +211,7 @@ Error *nnvm_build_hard_sigmoid(NnvmCall *call) {
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "alpha", alpha));
     TRY(attributes_set_float(attributes, "beta", beta));
-    TRY(nnvm_make(call, "HardSigmoid", attributes, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "HardSigmoid", attributes, call->inputs[0], NULL, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* What the builders of NNVM's and MXNet's operators share. A builder reads a node's attributes,
  * makes bindings and gives results. Threads: one at a time per module. */
+#include "compiler/ir/constants.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/nnvm/nnvm_graph.h"
 
@@ -56,18 +57,9 @@ MUST_CHECK Error *nnvm_only(const NnvmCall *call, const char *name, const char *
 MUST_CHECK Error *nnvm_rank(const NnvmCall *call, uint32_t index, uint32_t *out);
 /* The element type of an input; float32 where it is not known. */
 DType nnvm_dtype(const NnvmCall *call, uint32_t index);
-/* Makes an operator with one result. */
-MUST_CHECK Error *nnvm_make(NnvmCall *call, const char *name, Attributes *attributes, IrVariable *a,
-    IrVariable *b, IrVariable *c, IrVariable **out);
 /* Makes one with the attribute axis. */
 MUST_CHECK Error *nnvm_make_along(
     NnvmCall *call, const char *name, int64_t axis, IrVariable *a, IrVariable *b, IrVariable **out);
-MUST_CHECK Error *nnvm_ints(
-    NnvmCall *call, const int64_t *values, uint32_t count, IrVariable **out);
-/* A number as a tensor of rank 0. */
-MUST_CHECK Error *nnvm_number(NnvmCall *call, DType dtype, double value, IrVariable **out);
-MUST_CHECK Error *nnvm_transpose(
-    NnvmCall *call, IrVariable *input, uint32_t rank, const int64_t *perm, IrVariable **out);
 void nnvm_give(NnvmCall *call, IrVariable *result);
 /* Refuses a weight whose dimension is not what an attribute says. */
 MUST_CHECK Error *nnvm_check_units(

@@ -20,9 +20,10 @@ Error *nnvm_build_stack(NnvmCall *call) {
     IrVariable *list, **results;
     int64_t axis;
     TRY(nnvm_get_int(call, "axis", 0, &axis));
-    TRY(nnvm_ints(call, &axis, 1, &list));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &axis, &list));
     for (uint32_t i = 0; i < call->count; i++)
-        TRY(nnvm_make(call, "Unsqueeze", NULL, call->inputs[i], list, NULL, &call->inputs[i]));
+        TRY(ir_build_simple(
+            call->at, "Unsqueeze", NULL, call->inputs[i], list, NULL, &call->inputs[i]));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
     TRY(ir_build_operator(call->at, "Concat", attributes, call->count, call->inputs, 1, &results));
@@ -44,16 +45,16 @@ Error *nnvm_build_reshape(NnvmCall *call) {
     for (uint32_t i = 0; i < count; i++)
         if (dims[i] < -1)
             FAIL(UNSUPPORTED, "the shape has %lld; sizes, 0 and -1 are read", (long long)dims[i]);
-    TRY(nnvm_ints(call, dims, count, &shape));
-    TRY(nnvm_make(call, "Reshape", NULL, call->inputs[0], shape, NULL, &result));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, dims, &shape));
+    TRY(ir_build_simple(call->at, "Reshape", NULL, call->inputs[0], shape, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
 
 Error *nnvm_build_reshape_like(NnvmCall *call) {
     IrVariable *shape, *result;
-    TRY(nnvm_make(call, "Shape", NULL, call->inputs[1], NULL, NULL, &shape));
-    TRY(nnvm_make(call, "Reshape", NULL, call->inputs[0], shape, NULL, &result));
+    TRY(ir_build_simple(call->at, "Shape", NULL, call->inputs[1], NULL, NULL, &shape));
+    TRY(ir_build_simple(call->at, "Reshape", NULL, call->inputs[0], shape, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -64,9 +65,9 @@ Error *nnvm_build_transpose(NnvmCall *call) {
     IrVariable *result;
     TRY(nnvm_get_ints(call, "axes", axes, &count));
     if (count == NNVM_ABSENT || count == 0)
-        TRY(nnvm_make(call, "Transpose", NULL, call->inputs[0], NULL, NULL, &result));
+        TRY(ir_build_simple(call->at, "Transpose", NULL, call->inputs[0], NULL, NULL, &result));
     else
-        TRY(nnvm_transpose(call, call->inputs[0], count, axes, &result));
+        TRY(ir_build_transpose(call->at, call->inputs[0], count, axes, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -87,7 +88,7 @@ Error *nnvm_build_swap_axis(NnvmCall *call) {
     for (uint32_t i = 0; i < rank; i++) perm[i] = i;
     perm[axes[0]] = axes[1];
     perm[axes[1]] = axes[0];
-    TRY(nnvm_transpose(call, call->inputs[0], rank, perm, &result));
+    TRY(ir_build_transpose(call->at, call->inputs[0], rank, perm, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -102,8 +103,8 @@ Error *nnvm_build_expand_dims(NnvmCall *call) {
         axis > SHAPE_RANK_MAX)
         FAIL(INVALID, "%lld axes from axis %lld on", (long long)count, (long long)axis);
     for (uint32_t i = 0; i < (uint32_t)count; i++) axes[i] = axis + i;
-    TRY(nnvm_ints(call, axes, (uint32_t)count, &list));
-    TRY(nnvm_make(call, "Unsqueeze", NULL, call->inputs[0], list, NULL, &result));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, (uint32_t)count, axes, &list));
+    TRY(ir_build_simple(call->at, "Unsqueeze", NULL, call->inputs[0], list, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -113,8 +114,9 @@ Error *nnvm_build_squeeze(NnvmCall *call) {
     uint32_t count;
     IrVariable *list = NULL, *result;
     TRY(nnvm_get_ints(call, "axis", axes, &count));
-    if (count != NNVM_ABSENT && count > 0) TRY(nnvm_ints(call, axes, count, &list));
-    TRY(nnvm_make(call, "Squeeze", NULL, call->inputs[0], list, NULL, &result));
+    if (count != NNVM_ABSENT && count > 0)
+        TRY(constants_ints(ir_cursor_module(call->at), 1, count, axes, &list));
+    TRY(ir_build_simple(call->at, "Squeeze", NULL, call->inputs[0], list, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -135,11 +137,13 @@ Error *nnvm_build_slice_channel(NnvmCall *call) {
     TRY(attributes_set_int(attributes, "axis", axis));
     TRY(attributes_set_int(attributes, "num_outputs", count));
     TRY(ir_build_operator(call->at, "Split", attributes, 1, call->inputs, (uint32_t)count, &parts));
-    TRY(nnvm_ints(call, &axis, 1, &list));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &axis, &list));
     call->result_count = (uint32_t)count;
     for (uint32_t i = 0; i < call->result_count; i++) {
         call->results[i] = parts[i];
-        if (squeeze) TRY(nnvm_make(call, "Squeeze", NULL, parts[i], list, NULL, &call->results[i]));
+        if (squeeze)
+            TRY(ir_build_simple(
+                call->at, "Squeeze", NULL, parts[i], list, NULL, &call->results[i]));
     }
     return NULL;
 }
@@ -149,7 +153,8 @@ static Error *cut(NnvmCall *call, const int64_t *begins, const int64_t *ends, co
     const int64_t *axes, uint32_t count) {
     const int64_t *const lists[] = {begins, ends, axes, steps};
     IrVariable *inputs[5] = {call->inputs[0]}, **results;
-    for (uint32_t i = 0; i < 4; i++) TRY(nnvm_ints(call, lists[i], count, &inputs[i + 1]));
+    for (uint32_t i = 0; i < 4; i++)
+        TRY(constants_ints(ir_cursor_module(call->at), 1, count, lists[i], &inputs[i + 1]));
     TRY(ir_build_operator(call->at, "Slice", NULL, 5, inputs, 1, &results));
     nnvm_give(call, results[0]);
     return NULL;
@@ -190,9 +195,9 @@ static Error *gather(
     NnvmCall *call, IrVariable *table, IrVariable *places, int64_t axis, int64_t rows) {
     IrVariable *first, *last, *numbers, *result;
     TRY(ir_build_cast(call->at, places, DTYPE_INT64, &numbers));
-    TRY(nnvm_number(call, DTYPE_INT64, 0, &first));
-    TRY(nnvm_number(call, DTYPE_INT64, (double)(rows - 1), &last));
-    TRY(nnvm_make(call, "Clip", NULL, numbers, first, last, &numbers));
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_INT64, 0, &first));
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_INT64, (double)(rows - 1), &last));
+    TRY(ir_build_simple(call->at, "Clip", NULL, numbers, first, last, &numbers));
     TRY(nnvm_make_along(call, "Gather", axis, table, numbers, &result));
     nnvm_give(call, result);
     return NULL;
@@ -233,11 +238,11 @@ Error *nnvm_build_pad(NnvmCall *call) {
         pads[count / 2 + i] = widths[2 * i + 1];
     }
     TRY(nnvm_get_float(call, "constant_value|pad_value", 0, &value));
-    TRY(nnvm_ints(call, pads, count, &list));
-    TRY(nnvm_number(call, nnvm_dtype(call, 0), value, &number));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, pads, &list));
+    TRY(constants_number(ir_cursor_module(call->at), nnvm_dtype(call, 0), value, &number));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_text(attributes, "mode", nnvm_text(call, "mode", "constant")));
-    TRY(nnvm_make(call, "Pad", attributes, call->inputs[0], list, number, &result));
+    TRY(ir_build_simple(call->at, "Pad", attributes, call->inputs[0], list, number, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -274,10 +279,11 @@ Error *nnvm_build_reduce(NnvmCall *call) {
     const bool named = count != NNVM_ABSENT && count > 0;
     if (named && excludes) TRY(other_axes(call, axes, &count));
     if (named && count == 0) return nnvm_give(call, call->inputs[0]), NULL;
-    if (named) TRY(nnvm_ints(call, axes, count, &list));
+    if (named) TRY(constants_ints(ir_cursor_module(call->at), 1, count, axes, &list));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "keepdims", keeps));
-    TRY(nnvm_make(call, call->row->target, attributes, call->inputs[0], list, NULL, &result));
+    TRY(ir_build_simple(
+        call->at, call->row->target, attributes, call->inputs[0], list, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }

@@ -5,15 +5,6 @@
 
 enum { WINDOW_RANK_MAX = 3 };
 
-static Error *swapped(NnvmCall *call, IrVariable *input, uint32_t rank, IrVariable **out) {
-    int64_t perm[SHAPE_RANK_MAX];
-    if (rank < 2) FAIL(INVALID, "a matrix of %u dimensions", rank);
-    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
-    perm[rank - 2] = rank - 1;
-    perm[rank - 1] = rank - 2;
-    return nnvm_transpose(call, input, rank, perm, out);
-}
-
 /* Whether there is a bias: what the attributes say, which has to be what the inputs say. */
 static Error *check_bias(const NnvmCall *call, bool absent_by_default) {
     bool absent, used;
@@ -36,10 +27,11 @@ Error *nnvm_build_dense(NnvmCall *call) {
     TRY(nnvm_check_units(call, "num_hidden|units", 1, 0));
     if (call->count > 2) TRY(nnvm_check_units(call, "num_hidden|units", 2, 0));
     TRY(nnvm_get_bool(call, "flatten", strcmp(call->row->target, "mxnet") == 0, &flatten));
-    if (flatten) TRY(nnvm_make(call, "Flatten", NULL, data, NULL, NULL, &data));
-    TRY(swapped(call, call->inputs[1], 2, &weights));
-    TRY(nnvm_make(call, "MatMul", NULL, data, weights, NULL, &result));
-    if (call->count > 2) TRY(nnvm_make(call, "Add", NULL, result, call->inputs[2], NULL, &result));
+    if (flatten) TRY(ir_build_simple(call->at, "Flatten", NULL, data, NULL, NULL, &data));
+    TRY(ir_build_swap_last(call->at, call->inputs[1], 2, &weights));
+    TRY(ir_build_simple(call->at, "MatMul", NULL, data, weights, NULL, &result));
+    if (call->count > 2)
+        TRY(ir_build_simple(call->at, "Add", NULL, result, call->inputs[2], NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -54,7 +46,7 @@ Error *nnvm_build_dot(NnvmCall *call) {
         TRY(nnvm_get_bool(call, names[i], false, &turned));
         if (turned) {
             TRY(nnvm_rank(call, i, &rank));
-            TRY(swapped(call, operands[i], rank, &operands[i]));
+            TRY(ir_build_swap_last(call->at, operands[i], rank, &operands[i]));
         }
     }
     if (strcmp(call->row->target, "dot") == 0) {
@@ -62,7 +54,7 @@ Error *nnvm_build_dot(NnvmCall *call) {
         if (rank > 2)
             FAIL(UNSUPPORTED, "a second operand of %u dimensions; up to 2 are read", rank);
     }
-    TRY(nnvm_make(call, "MatMul", NULL, operands[0], operands[1], NULL, &result));
+    TRY(ir_build_simple(call->at, "MatMul", NULL, operands[0], operands[1], NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -147,8 +139,8 @@ Error *nnvm_build_conv(NnvmCall *call) {
     TRY(set_window(call, "dilate|dilation", rank, attributes, "dilations"));
     TRY(set_pads(call, rank, attributes));
     if (turned) TRY(set_window(call, "adj|output_padding", rank, attributes, "output_padding"));
-    TRY(nnvm_make(
-        call, call->row->target, attributes, call->inputs[0], call->inputs[1], bias, &result));
+    TRY(ir_build_simple(
+        call->at, call->row->target, attributes, call->inputs[0], call->inputs[1], bias, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -186,7 +178,7 @@ static Error *window_pool(NnvmCall *call, const char *name, const char *window, 
     TRY(set_pads(call, rank, attributes));
     if (strcmp(name, "AveragePool") == 0)
         TRY(attributes_set_int(attributes, "count_include_pad", with_pads));
-    return nnvm_make(call, name, attributes, call->inputs[0], NULL, NULL, out);
+    return ir_build_simple(call->at, name, attributes, call->inputs[0], NULL, NULL, out);
 }
 
 Error *nnvm_build_pooling(NnvmCall *call) {
@@ -200,8 +192,8 @@ Error *nnvm_build_pooling(NnvmCall *call) {
     TRY(nnvm_get_bool(call, "global_pool", false, &global));
     TRY(nnvm_get_bool(call, "count_include_pad", true, &with_pads));
     if (global) {
-        TRY(nnvm_make(call, average ? "GlobalAveragePool" : "GlobalMaxPool", NULL, call->inputs[0],
-            NULL, NULL, &result));
+        TRY(ir_build_simple(call->at, average ? "GlobalAveragePool" : "GlobalMaxPool", NULL,
+            call->inputs[0], NULL, NULL, &result));
     } else {
         uint32_t rank;
         if (!full && strcmp(convention, "valid") != 0)
@@ -242,12 +234,12 @@ Error *nnvm_build_upsampling(NnvmCall *call) {
     TRY(nnvm_get_int(call, "scale", 1, &scale));
     if (scale < 1) FAIL(INVALID, "the attribute scale is %lld", (long long)scale);
     int64_t repeats[] = {1, 1, scale, scale};
-    TRY(nnvm_ints(call, repeats, 4, &scales));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 4, repeats, &scales));
     TRY(ir_build_cast(call->at, scales, DTYPE_FLOAT32, &scales));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_text(attributes, "coordinate_transformation_mode", "asymmetric"));
     TRY(attributes_set_text(attributes, "nearest_mode", "floor"));
-    TRY(nnvm_make(call, "Resize", attributes, call->inputs[0], NULL, scales, &result));
+    TRY(ir_build_simple(call->at, "Resize", attributes, call->inputs[0], NULL, scales, &result));
     nnvm_give(call, result);
     return NULL;
 }

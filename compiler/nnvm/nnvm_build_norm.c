@@ -6,11 +6,11 @@
 /* A vector of one number, as long as another. */
 static Error *filled(NnvmCall *call, uint32_t like, double value, IrVariable **out) {
     IrVariable *number, *yes, *equal, *all, *is = call->inputs[like];
-    TRY(nnvm_number(call, nnvm_dtype(call, like), value, &number));
-    TRY(nnvm_make(call, "Equal", NULL, is, is, NULL, &equal));
-    TRY(nnvm_make(call, "Not", NULL, equal, NULL, NULL, &yes));
-    TRY(nnvm_make(call, "Or", NULL, equal, yes, NULL, &all));
-    return nnvm_make(call, "Where", NULL, all, number, number, out);
+    TRY(constants_number(ir_cursor_module(call->at), nnvm_dtype(call, like), value, &number));
+    TRY(ir_build_simple(call->at, "Equal", NULL, is, is, NULL, &equal));
+    TRY(ir_build_simple(call->at, "Not", NULL, equal, NULL, NULL, &yes));
+    TRY(ir_build_simple(call->at, "Or", NULL, equal, yes, NULL, &all));
+    return ir_build_simple(call->at, "Where", NULL, all, number, number, out);
 }
 
 /* Moves an axis to another place. */
@@ -22,7 +22,7 @@ static Error *move_axis(NnvmCall *call, IrVariable *input, uint32_t rank, uint32
         if (next == from) next++;
         perm[i] = i == to ? from : next++;
     }
-    return nnvm_transpose(call, input, rank, perm, out);
+    return ir_build_transpose(call->at, input, rank, perm, out);
 }
 
 static Error *normalize(
@@ -82,8 +82,8 @@ static Error *make_norm(NnvmCall *call, const char *name, bool has_axis) {
     if (moments) FAIL(UNSUPPORTED, "output_mean_var is True");
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "epsilon", epsilon));
-    TRY(nnvm_make(
-        call, name, attributes, call->inputs[0], call->inputs[1], call->inputs[2], &result));
+    TRY(ir_build_simple(
+        call->at, name, attributes, call->inputs[0], call->inputs[1], call->inputs[2], &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -112,7 +112,7 @@ Error *nnvm_build_lrn(NnvmCall *call) {
     TRY(attributes_set_float(attributes, "beta", beta));
     TRY(attributes_set_float(attributes, "bias", bias));
     TRY(attributes_set_int(attributes, "size", size));
-    TRY(nnvm_make(call, "LRN", attributes, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "LRN", attributes, call->inputs[0], NULL, NULL, &result));
     nnvm_give(call, result);
     return NULL;
 }
@@ -131,8 +131,9 @@ Error *nnvm_build_softmax(NnvmCall *call) {
     if (lengths) FAIL(UNSUPPORTED, "use_length is True");
     TRY(nnvm_only(call, "dtype", "float32"));
     if (temperature != 1) {
-        TRY(nnvm_number(call, nnvm_dtype(call, 0), temperature, &number));
-        TRY(nnvm_make(call, "Div", NULL, input, number, NULL, &input));
+        TRY(constants_number(
+            ir_cursor_module(call->at), nnvm_dtype(call, 0), temperature, &number));
+        TRY(ir_build_simple(call->at, "Div", NULL, input, number, NULL, &input));
     }
     TRY(nnvm_make_along(call, call->row->target, axis, input, NULL, &result));
     nnvm_give(call, result);
@@ -145,10 +146,10 @@ static Error *softmax_of_items(NnvmCall *call, IrVariable **out) {
     IrVariable *flat, *shape, *data = call->inputs[0];
     if (type->kind == IR_TYPE_TENSOR && type->rank_known && type->rank == 2)
         return nnvm_make_along(call, "Softmax", 1, data, NULL, out);
-    TRY(nnvm_make(call, "Flatten", NULL, data, NULL, NULL, &flat));
+    TRY(ir_build_simple(call->at, "Flatten", NULL, data, NULL, NULL, &flat));
     TRY(nnvm_make_along(call, "Softmax", 1, flat, NULL, &flat));
-    TRY(nnvm_make(call, "Shape", NULL, data, NULL, NULL, &shape));
-    return nnvm_make(call, "Reshape", NULL, flat, shape, NULL, out);
+    TRY(ir_build_simple(call->at, "Shape", NULL, data, NULL, NULL, &shape));
+    return ir_build_simple(call->at, "Reshape", NULL, flat, shape, NULL, out);
 }
 
 Error *nnvm_build_softmax_output(NnvmCall *call) {

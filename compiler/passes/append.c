@@ -9,7 +9,7 @@
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/passes/call_lists.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/pass.h"
 
 typedef struct Growth {
@@ -158,11 +158,8 @@ static IrType type_of(const IrType *from, const int64_t *permutation) {
 
 static Error *transpose(const Growth *growth, IrCursor at, IrVariable *from,
     const int64_t *permutation, IrVariable **out) {
-    OWN(Attributes, attributes) = NULL;
     const IrType *type = &from->type;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", permutation, growth->value->type.rank));
-    TRY(ir_build_simple(at, "Transpose", attributes, from, NULL, NULL, out));
+    TRY(ir_build_transpose(at, from, growth->value->type.rank, permutation, out));
     (*out)->type = type->rank_known ? type_of(type, permutation) : ir_type_tensor(type->dtype);
     return NULL;
 }

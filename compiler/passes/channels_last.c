@@ -66,10 +66,7 @@ static IrCursor behind(IrVariable *variable) {
 
 static Error *transpose(
     IrVariable *variable, const int64_t *order, const IrType *type, IrVariable **out) {
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", order, type->rank));
-    TRY(ir_build_simple(behind(variable), "Transpose", attributes, variable, NULL, NULL, out));
+    TRY(ir_build_transpose(behind(variable), variable, type->rank, order, out));
     (*out)->type = *type;
     if (variable->binding) (*out)->binding->name = variable->binding->name;
     return NULL;

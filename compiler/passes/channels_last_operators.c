@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "compiler/passes/channels_last.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "kernels/planning/pointwise_program.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "compiler/passes/channels_last.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 
 enum { CHANNELS = 1, HEIGHT = 2, RANK = 4, REGION = 1, SCALES = 2, SIZES = 3, OPERANDS = 4 };
 

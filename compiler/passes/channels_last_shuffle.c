@@ -2,7 +2,7 @@
  * the same exchange on [N, H, W, C]. */
 #include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/channels_last.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 
 enum { CHANNELS = 1, IMAGE_RANK = 4, RANK = 5 };
 
@@ -59,18 +59,14 @@ Error *channels_last_convert_shuffle(ChannelsLast *pass, IrBinding *binding) {
     const int64_t apart[RANK] = {0, 0, 0, groups, size};
     const int64_t together[IMAGE_RANK] = {0, 0, 0, groups * size};
     IrVariable *image, *halves, *turned, *last;
-    OWN(Attributes, attributes) = NULL;
     TRY(channels_last_get(pass, cut->binding->operands[0], &image));
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", swapped, RANK));
     TRY(reshape(pass, binding, image, RANK, apart, &halves));
     halves->type = cut->type;
     halves->type.dims[1] = image->type.dims[1];
     halves->type.dims[2] = image->type.dims[2];
     halves->type.dims[3] = groups;
     halves->type.dims[4] = size;
-    TRY(ir_build_simple(
-        ir_behind(halves->binding), "Transpose", attributes, halves, NULL, NULL, &turned));
+    TRY(ir_build_transpose(ir_behind(halves->binding), halves, RANK, swapped, &turned));
     turned->type = halves->type;
     turned->type.dims[3] = size;
     turned->type.dims[4] = groups;

@@ -2,7 +2,7 @@
  * lie in the order of [N, H, W, C] already, so both become a Reshape without a Transpose. */
 #include "compiler/ir/ir_permutation.h"
 #include "compiler/passes/channels_last.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 
 enum { CHANNELS = 1, ROWS_RANK = 3 };
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/allocator.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"

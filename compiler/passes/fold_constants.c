@@ -3,7 +3,7 @@
  * built in the same function. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
 #include "kernels/operator/plan.h"

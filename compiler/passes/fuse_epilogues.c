@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "compiler/ir/ir_permutation.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/fusion.h"
 #include "kernels/tensor/dtype_scalar.h"
 

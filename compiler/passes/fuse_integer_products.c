@@ -3,7 +3,7 @@
  * and activations of floats are left to fuse_epilogues. */
 #include <string.h>
 
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/fusion.h"
 
 /* A product whose sums are scaled: sums * (a_scale * b_scale). */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "kernels/tensor/dtype_scalar.h"
 
 bool quantized_is_byte(DType dtype) { return dtype == DTYPE_INT8 || dtype == DTYPE_UINT8; }

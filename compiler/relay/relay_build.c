@@ -31,43 +31,6 @@ Error *relay_dtype(const RelayOperatorCall *call, uint32_t index, DType *out) {
         index + 1);
 }
 
-Error *relay_make(RelayOperatorCall *call, const char *name, Attributes *attributes, IrVariable *a,
-    IrVariable *b, IrVariable *c, IrVariable **out) {
-    return ir_build_simple(call->at, name, attributes, a, b, c, out);
-}
-
-static IrModule *module_of(const RelayOperatorCall *call) {
-    return call->at.block->function->module;
-}
-
-Error *relay_ints(
-    RelayOperatorCall *call, const int64_t *values, uint32_t count, IrVariable **out) {
-    OWN(Tensor, tensor) = NULL;
-    const Shape shape = {.rank = 1, .dims = {count}};
-    TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &tensor));
-    if (count > 0) memcpy(tensor_data(tensor), values, count * sizeof *values);
-    return ir_constant_tensor(module_of(call), tensor, out);
-}
-
-Error *relay_number(RelayOperatorCall *call, DType dtype, double value, IrVariable **out) {
-    OWN(Tensor, tensor) = NULL;
-    const Shape shape = {.rank = 0};
-    TRY(tensor_create_on_host(device_host(), dtype, &shape, &tensor));
-    if (dtype == DTYPE_BOOL)
-        *(uint8_t *)tensor_data(tensor) = value != 0;
-    else if (!dtype_scalar_write(dtype, value, tensor_data(tensor)))
-        FAIL(UNSUPPORTED, "numbers of type %s", dtype_name(dtype));
-    return ir_constant_tensor(module_of(call), tensor, out);
-}
-
-Error *relay_transpose(RelayOperatorCall *call, IrVariable *input, uint32_t rank,
-    const int64_t *perm, IrVariable **out) {
-    OWN(Attributes, attributes) = NULL;
-    TRY(attributes_create(&attributes));
-    TRY(attributes_set_ints(attributes, "perm", perm, rank));
-    return relay_make(call, "Transpose", attributes, input, NULL, NULL, out);
-}
-
 void relay_give(RelayOperatorCall *call, IrVariable *result) {
     call->results[0] = result;
     call->result_count = 1;
@@ -99,8 +62,8 @@ Error *relay_build_pass(RelayOperatorCall *call) {
 
 Error *relay_build_not_equal(RelayOperatorCall *call) {
     IrVariable *equal, *result;
-    TRY(relay_make(call, "Equal", NULL, call->inputs[0], call->inputs[1], NULL, &equal));
-    TRY(relay_make(call, "Not", NULL, equal, NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "Equal", NULL, call->inputs[0], call->inputs[1], NULL, &equal));
+    TRY(ir_build_simple(call->at, "Not", NULL, equal, NULL, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -108,10 +71,10 @@ Error *relay_build_not_equal(RelayOperatorCall *call) {
 /* Floats have Mod with fmod only; the floored remainder moves towards the divisor's sign. */
 static Error *floored_float(RelayOperatorCall *call, IrVariable **out) {
     IrVariable *quotient, *whole, *product, *a = call->inputs[0], *b = call->inputs[1];
-    TRY(relay_make(call, "Div", NULL, a, b, NULL, &quotient));
-    TRY(relay_make(call, "Floor", NULL, quotient, NULL, NULL, &whole));
-    TRY(relay_make(call, "Mul", NULL, whole, b, NULL, &product));
-    return relay_make(call, "Sub", NULL, a, product, NULL, out);
+    TRY(ir_build_simple(call->at, "Div", NULL, a, b, NULL, &quotient));
+    TRY(ir_build_simple(call->at, "Floor", NULL, quotient, NULL, NULL, &whole));
+    TRY(ir_build_simple(call->at, "Mul", NULL, whole, b, NULL, &product));
+    return ir_build_simple(call->at, "Sub", NULL, a, product, NULL, out);
 }
 
 Error *relay_build_modulo(RelayOperatorCall *call) {
@@ -125,7 +88,8 @@ Error *relay_build_modulo(RelayOperatorCall *call) {
     if (floored && dtype_is_float(dtype))
         TRY(floored_float(call, &result));
     else
-        TRY(relay_make(call, "Mod", attributes, call->inputs[0], call->inputs[1], NULL, &result));
+        TRY(ir_build_simple(
+            call->at, "Mod", attributes, call->inputs[0], call->inputs[1], NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -135,12 +99,12 @@ Error *relay_build_floor_divide(RelayOperatorCall *call) {
     DType dtype;
     TRY(relay_dtype(call, 0, &dtype));
     if (dtype_is_float(dtype)) {
-        TRY(relay_make(call, "Div", NULL, a, b, NULL, &whole));
-        TRY(relay_make(call, "Floor", NULL, whole, NULL, NULL, &result));
+        TRY(ir_build_simple(call->at, "Div", NULL, a, b, NULL, &whole));
+        TRY(ir_build_simple(call->at, "Floor", NULL, whole, NULL, NULL, &result));
     } else {
-        TRY(relay_make(call, "Mod", NULL, a, b, NULL, &rest));
-        TRY(relay_make(call, "Sub", NULL, a, rest, NULL, &whole));
-        TRY(relay_make(call, "Div", NULL, whole, b, NULL, &result));
+        TRY(ir_build_simple(call->at, "Mod", NULL, a, b, NULL, &rest));
+        TRY(ir_build_simple(call->at, "Sub", NULL, a, rest, NULL, &whole));
+        TRY(ir_build_simple(call->at, "Div", NULL, whole, b, NULL, &result));
     }
     relay_give(call, result);
     return NULL;
@@ -148,8 +112,8 @@ Error *relay_build_floor_divide(RelayOperatorCall *call) {
 
 Error *relay_build_rsqrt(RelayOperatorCall *call) {
     IrVariable *root, *result;
-    TRY(relay_make(call, "Sqrt", NULL, call->inputs[0], NULL, NULL, &root));
-    TRY(relay_make(call, "Reciprocal", NULL, root, NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "Sqrt", NULL, call->inputs[0], NULL, NULL, &root));
+    TRY(ir_build_simple(call->at, "Reciprocal", NULL, root, NULL, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -160,15 +124,15 @@ Error *relay_build_round(RelayOperatorCall *call) {
     IrVariable *size, *whole, *rest, *half, *up, *one, *more, *sign, *result;
     DType dtype;
     TRY(relay_dtype(call, 0, &dtype));
-    TRY(relay_number(call, dtype, 0.5, &half));
-    TRY(relay_make(call, "Abs", NULL, call->inputs[0], NULL, NULL, &size));
-    TRY(relay_make(call, "Floor", NULL, size, NULL, NULL, &whole));
-    TRY(relay_make(call, "Sub", NULL, size, whole, NULL, &rest));
-    TRY(relay_make(call, "GreaterOrEqual", NULL, rest, half, NULL, &up));
+    TRY(constants_number(ir_cursor_module(call->at), dtype, 0.5, &half));
+    TRY(ir_build_simple(call->at, "Abs", NULL, call->inputs[0], NULL, NULL, &size));
+    TRY(ir_build_simple(call->at, "Floor", NULL, size, NULL, NULL, &whole));
+    TRY(ir_build_simple(call->at, "Sub", NULL, size, whole, NULL, &rest));
+    TRY(ir_build_simple(call->at, "GreaterOrEqual", NULL, rest, half, NULL, &up));
     TRY(ir_build_cast(call->at, up, dtype, &one));
-    TRY(relay_make(call, "Add", NULL, whole, one, NULL, &more));
-    TRY(relay_make(call, "Sign", NULL, call->inputs[0], NULL, NULL, &sign));
-    TRY(relay_make(call, "Mul", NULL, more, sign, NULL, &result));
+    TRY(ir_build_simple(call->at, "Add", NULL, whole, one, NULL, &more));
+    TRY(ir_build_simple(call->at, "Sign", NULL, call->inputs[0], NULL, NULL, &sign));
+    TRY(ir_build_simple(call->at, "Mul", NULL, more, sign, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -182,9 +146,9 @@ Error *relay_build_clip(RelayOperatorCall *call) {
         FAIL(INVALID, "the attributes a_min and a_max are wanted");
     TRY(relay_get_float(call, "a_min", 0, &low));
     TRY(relay_get_float(call, "a_max", 0, &high));
-    TRY(relay_number(call, dtype, low, &min));
-    TRY(relay_number(call, dtype, high, &max));
-    TRY(relay_make(call, "Clip", NULL, call->inputs[0], min, max, &result));
+    TRY(constants_number(ir_cursor_module(call->at), dtype, low, &min));
+    TRY(constants_number(ir_cursor_module(call->at), dtype, high, &max));
+    TRY(ir_build_simple(call->at, "Clip", NULL, call->inputs[0], min, max, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -206,7 +170,7 @@ Error *relay_build_leaky_relu(RelayOperatorCall *call) {
     TRY(relay_get_float(call, "alpha", 0.25, &alpha));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "alpha", alpha));
-    TRY(relay_make(call, "LeakyRelu", attributes, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "LeakyRelu", attributes, call->inputs[0], NULL, NULL, &result));
     relay_give(call, result);
     return NULL;
 }

@@ -4,6 +4,7 @@
  *
  * A builder is run several times: to ask for types, and to build. It may depend on what the types
  * say, as long as unknown ranks are refused by relay_rank. */
+#include "compiler/ir/constants.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/relay/relay_types.h"
 
@@ -69,16 +70,6 @@ MUST_CHECK Error *relay_get_axis(const RelayOperatorCall *call, const char *name
 /* The rank of an input. Errors: INVALID it is not known. */
 MUST_CHECK Error *relay_rank(const RelayOperatorCall *call, uint32_t index, uint32_t *out);
 MUST_CHECK Error *relay_dtype(const RelayOperatorCall *call, uint32_t index, DType *out);
-/* Makes an operator with one result. Consumes nothing. */
-MUST_CHECK Error *relay_make(RelayOperatorCall *call, const char *name, Attributes *attributes,
-    IrVariable *a, IrVariable *b, IrVariable *c, IrVariable **out);
-MUST_CHECK Error *relay_ints(
-    RelayOperatorCall *call, const int64_t *values, uint32_t count, IrVariable **out);
-/* A number as a tensor of rank 0. */
-MUST_CHECK Error *relay_number(
-    RelayOperatorCall *call, DType dtype, double value, IrVariable **out);
-MUST_CHECK Error *relay_transpose(RelayOperatorCall *call, IrVariable *input, uint32_t rank,
-    const int64_t *perm, IrVariable **out);
 /* Gives the only result. */
 void relay_give(RelayOperatorCall *call, IrVariable *result);
 /* Refuses an out_dtype other than the first input's. */

@@ -13,7 +13,7 @@ static Error *get_shape(RelayOperatorCall *call, IrVariable **out) {
     for (uint32_t i = 0; i < count; i++)
         if (dims[i] < 0)
             FAIL(INVALID, "attribute shape has the dimension %lld", (long long)dims[i]);
-    return relay_ints(call, dims, count, out);
+    return constants_ints(ir_cursor_module(call->at), 1, count, dims, out);
 }
 
 Error *relay_build_filled(RelayOperatorCall *call) {
@@ -26,13 +26,11 @@ Error *relay_build_filled(RelayOperatorCall *call) {
     TRY(get_shape(call, &shape));
     TRY(tensor_create_on_host(device_host(), dtype, &one, &value));
     const bool ones = call->row->target[0] == '1';
-    if (dtype == DTYPE_BOOL)
-        *(uint8_t *)tensor_data(value) = ones;
-    else if (!dtype_scalar_write(dtype, ones, tensor_data(value)))
+    if (!dtype_scalar_write(dtype, ones, tensor_data(value)))
         FAIL(UNSUPPORTED, "numbers of type %s", dtype_name(dtype));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_tensor(attributes, "value", value));
-    TRY(relay_make(call, "ConstantOfShape", attributes, shape, NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "ConstantOfShape", attributes, shape, NULL, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -43,7 +41,7 @@ Error *relay_build_full(RelayOperatorCall *call) {
     TRY(relay_get_dtype(call, "dtype", call->types[0]->dtype, &dtype));
     TRY(get_shape(call, &shape));
     if (dtype != call->types[0]->dtype) TRY(ir_build_cast(call->at, value, dtype, &value));
-    TRY(relay_make(call, "Expand", NULL, value, shape, NULL, &result));
+    TRY(ir_build_simple(call->at, "Expand", NULL, value, shape, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -51,9 +49,9 @@ Error *relay_build_full(RelayOperatorCall *call) {
 /* true, in the shape of the first input */
 static Error *true_like(RelayOperatorCall *call, IrVariable **out) {
     IrVariable *equal, *yes;
-    TRY(relay_number(call, DTYPE_BOOL, 1, &yes));
-    TRY(relay_make(call, "Equal", NULL, call->inputs[0], call->inputs[0], NULL, &equal));
-    return relay_make(call, "Or", NULL, equal, yes, NULL, out);
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_BOOL, 1, &yes));
+    TRY(ir_build_simple(call->at, "Equal", NULL, call->inputs[0], call->inputs[0], NULL, &equal));
+    return ir_build_simple(call->at, "Or", NULL, equal, yes, NULL, out);
 }
 
 Error *relay_build_filled_like(RelayOperatorCall *call) {
@@ -61,7 +59,8 @@ Error *relay_build_filled_like(RelayOperatorCall *call) {
     DType dtype;
     TRY(relay_dtype(call, 0, &dtype));
     TRY(true_like(call, &yes));
-    if (call->row->target[0] == '0') TRY(relay_make(call, "Not", NULL, yes, NULL, NULL, &yes));
+    if (call->row->target[0] == '0')
+        TRY(ir_build_simple(call->at, "Not", NULL, yes, NULL, NULL, &yes));
     TRY(ir_build_cast(call->at, yes, dtype, &result));
     relay_give(call, result);
     return NULL;
@@ -73,7 +72,7 @@ Error *relay_build_full_like(RelayOperatorCall *call) {
     TRY(relay_dtype(call, 0, &dtype));
     if (call->types[1]->dtype != dtype) TRY(ir_build_cast(call->at, value, dtype, &value));
     TRY(true_like(call, &yes));
-    TRY(relay_make(call, "Where", NULL, yes, value, value, &result));
+    TRY(ir_build_simple(call->at, "Where", NULL, yes, value, value, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -82,7 +81,7 @@ Error *relay_build_shape_of(RelayOperatorCall *call) {
     IrVariable *shape, *result;
     DType dtype;
     TRY(relay_get_dtype(call, "dtype", DTYPE_INT32, &dtype));
-    TRY(relay_make(call, call->row->target, NULL, call->inputs[0], NULL, NULL, &shape));
+    TRY(ir_build_simple(call->at, call->row->target, NULL, call->inputs[0], NULL, NULL, &shape));
     result = shape;
     if (dtype != DTYPE_INT64) TRY(ir_build_cast(call->at, shape, dtype, &result));
     relay_give(call, result);
@@ -94,7 +93,7 @@ Error *relay_build_dynamic(RelayOperatorCall *call) {
     IrVariable *shape = call->inputs[1], *result;
     if (call->types[1]->dtype != DTYPE_INT64)
         TRY(ir_build_cast(call->at, shape, DTYPE_INT64, &shape));
-    TRY(relay_make(call, call->row->target, NULL, call->inputs[0], shape, NULL, &result));
+    TRY(ir_build_simple(call->at, call->row->target, NULL, call->inputs[0], shape, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -102,7 +101,7 @@ Error *relay_build_dynamic(RelayOperatorCall *call) {
 Error *relay_build_broadcast_to(RelayOperatorCall *call) {
     IrVariable *shape, *result;
     TRY(get_shape(call, &shape));
-    TRY(relay_make(call, "Expand", NULL, call->inputs[0], shape, NULL, &result));
+    TRY(ir_build_simple(call->at, "Expand", NULL, call->inputs[0], shape, NULL, &result));
     relay_give(call, result);
     return NULL;
 }

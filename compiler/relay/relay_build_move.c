@@ -18,8 +18,8 @@ Error *relay_build_reshape(RelayOperatorCall *call) {
             FAIL(UNSUPPORTED, "newshape has %lld; sizes, 0 and -1 are read", (long long)dims[i]);
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "allowzero", zero));
-    TRY(relay_ints(call, dims, count, &shape));
-    TRY(relay_make(call, "Reshape", attributes, call->inputs[0], shape, NULL, &result));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, dims, &shape));
+    TRY(ir_build_simple(call->at, "Reshape", attributes, call->inputs[0], shape, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -37,7 +37,7 @@ Error *relay_build_transpose(RelayOperatorCall *call) {
     if (count != rank) FAIL(INVALID, "axes has %u numbers, the tensor %u dimensions", count, rank);
     for (uint32_t i = 0; i < rank; i++)
         if (axes[i] < 0) axes[i] += rank;
-    TRY(relay_transpose(call, call->inputs[0], rank, axes, &result));
+    TRY(ir_build_transpose(call->at, call->inputs[0], rank, axes, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -53,8 +53,8 @@ Error *relay_build_expand_dims(RelayOperatorCall *call) {
     if (count < 0 || count + rank > SHAPE_RANK_MAX)
         FAIL(INVALID, "num_newaxis is %lld", (long long)count);
     for (uint32_t i = 0; i < (uint32_t)count; i++) axes[i] = axis + i;
-    TRY(relay_ints(call, axes, (uint32_t)count, &list));
-    TRY(relay_make(call, "Unsqueeze", NULL, call->inputs[0], list, NULL, &result));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, (uint32_t)count, axes, &list));
+    TRY(ir_build_simple(call->at, "Unsqueeze", NULL, call->inputs[0], list, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -64,8 +64,9 @@ Error *relay_build_squeeze(RelayOperatorCall *call) {
     uint32_t count;
     IrVariable *list = NULL, *result;
     TRY(relay_get_ints(call, "axis", axes, &count));
-    if (count != RELAY_ABSENT) TRY(relay_ints(call, axes, count, &list));
-    TRY(relay_make(call, "Squeeze", NULL, call->inputs[0], list, NULL, &result));
+    if (count != RELAY_ABSENT)
+        TRY(constants_ints(ir_cursor_module(call->at), 1, count, axes, &list));
+    TRY(ir_build_simple(call->at, "Squeeze", NULL, call->inputs[0], list, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -96,10 +97,11 @@ Error *relay_build_stack(RelayOperatorCall *call) {
     TRY(relay_rank(call, 0, &rank));
     TRY(relay_get_axis(call, "axis", rank + 1, 0, &axis));
     axes[0] = axis;
-    TRY(relay_ints(call, axes, 1, &list));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, axes, &list));
     /* the inputs' array is the call's own */
     for (uint32_t i = 0; i < call->count; i++)
-        TRY(relay_make(call, "Unsqueeze", NULL, call->inputs[i], list, NULL, &call->inputs[i]));
+        TRY(ir_build_simple(
+            call->at, "Unsqueeze", NULL, call->inputs[i], list, NULL, &call->inputs[i]));
     return join(call, axis, call->inputs);
 }
 
@@ -142,7 +144,7 @@ Error *relay_build_split(RelayOperatorCall *call) {
     TRY(relay_get_axis(call, "axis", rank, 0, &axis));
     TRY(get_parts(call, call->types[0]->dims[axis], parts, &count));
     inputs[0] = call->inputs[0];
-    TRY(relay_ints(call, parts, count, &inputs[1]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, parts, &inputs[1]));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
     TRY(ir_build_operator(call->at, "Split", attributes, 2, inputs, count, &results));
@@ -159,13 +161,14 @@ static Error *length_of(
     IrVariable *shape;
     const int64_t zero = 0;
     IrVariable *axes;
-    if (known >= 0) return relay_number(call, DTYPE_INT64, (double)known, out);
+    if (known >= 0)
+        return constants_number(ir_cursor_module(call->at), DTYPE_INT64, (double)known, out);
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "start", axis));
     TRY(attributes_set_int(attributes, "end", axis + 1));
-    TRY(relay_make(call, "Shape", attributes, input, NULL, NULL, &shape));
-    TRY(relay_ints(call, &zero, 1, &axes));
-    return relay_make(call, "Squeeze", NULL, shape, axes, NULL, out);
+    TRY(ir_build_simple(call->at, "Shape", attributes, input, NULL, NULL, &shape));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &zero, &axes));
+    return ir_build_simple(call->at, "Squeeze", NULL, shape, axes, NULL, out);
 }
 
 /* Indices outside: clip takes the first or last element, wrap counts on from the other end. */
@@ -180,12 +183,13 @@ static Error *settle_indices(RelayOperatorCall *call, IrVariable *data, uint32_t
         FAIL(INVALID, "mode is %.40s; there is clip, wrap and fast", mode);
     TRY(ir_build_cast(call->at, *inout_indices, DTYPE_INT64, inout_indices));
     TRY(length_of(call, data, axis, length, &count));
-    if (wrap) return relay_make(call, "Mod", NULL, *inout_indices, count, NULL, inout_indices);
-    TRY(relay_number(call, DTYPE_INT64, 0, &zero));
-    TRY(relay_number(call, DTYPE_INT64, 1, &one));
-    TRY(relay_make(call, "Sub", NULL, count, one, NULL, &last));
-    TRY(relay_make(call, "Max", NULL, *inout_indices, zero, NULL, inout_indices));
-    return relay_make(call, "Min", NULL, *inout_indices, last, NULL, inout_indices);
+    if (wrap)
+        return ir_build_simple(call->at, "Mod", NULL, *inout_indices, count, NULL, inout_indices);
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_INT64, 0, &zero));
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_INT64, 1, &one));
+    TRY(ir_build_simple(call->at, "Sub", NULL, count, one, NULL, &last));
+    TRY(ir_build_simple(call->at, "Max", NULL, *inout_indices, zero, NULL, inout_indices));
+    return ir_build_simple(call->at, "Min", NULL, *inout_indices, last, NULL, inout_indices);
 }
 
 Error *relay_build_take(RelayOperatorCall *call) {
@@ -201,14 +205,14 @@ Error *relay_build_take(RelayOperatorCall *call) {
         length = call->types[0]->dims[axis];
     } else {
         const int64_t all = -1;
-        TRY(relay_ints(call, &all, 1, &flat));
-        TRY(relay_make(call, "Reshape", NULL, data, flat, NULL, &data));
+        TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &all, &flat));
+        TRY(ir_build_simple(call->at, "Reshape", NULL, data, flat, NULL, &data));
         if (rank == 1) length = call->types[0]->dims[0];
     }
     TRY(settle_indices(call, data, axis, length, &indices));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
-    TRY(relay_make(call, "Gather", attributes, data, indices, NULL, &result));
+    TRY(ir_build_simple(call->at, "Gather", attributes, data, indices, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -221,8 +225,8 @@ Error *relay_build_gather(RelayOperatorCall *call) {
     TRY(relay_get_axis(call, "axis", rank, 0, &axis));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
-    TRY(relay_make(
-        call, "GatherElements", attributes, call->inputs[0], call->inputs[1], NULL, &result));
+    TRY(ir_build_simple(
+        call->at, "GatherElements", attributes, call->inputs[0], call->inputs[1], NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -263,10 +267,10 @@ Error *relay_build_strided_slice(RelayOperatorCall *call) {
         if (stride_count == RELAY_ABSENT || size) strides[i] = 1;
         if (stride_count == 1 && !size) strides[i] = strides[0];
     }
-    TRY(relay_ints(call, begin, count, &inputs[1]));
-    TRY(relay_ints(call, end, count, &inputs[2]));
-    TRY(relay_ints(call, axes, count, &inputs[3]));
-    TRY(relay_ints(call, strides, count, &inputs[4]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, begin, &inputs[1]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, end, &inputs[2]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, axes, &inputs[3]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, strides, &inputs[4]));
     TRY(ir_build_operator(call->at, "Slice", NULL, 5, inputs, 1, &results));
     relay_give(call, results[0]);
     return NULL;
@@ -280,10 +284,10 @@ Error *relay_build_reverse(RelayOperatorCall *call) {
     TRY(relay_rank(call, 0, &rank));
     TRY(relay_get_axis(call, "axis", rank, 0, &axis));
     axes[0] = axis;
-    TRY(relay_ints(call, &begin, 1, &inputs[1]));
-    TRY(relay_ints(call, &end, 1, &inputs[2]));
-    TRY(relay_ints(call, axes, 1, &inputs[3]));
-    TRY(relay_ints(call, &step, 1, &inputs[4]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &begin, &inputs[1]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &end, &inputs[2]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, axes, &inputs[3]));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &step, &inputs[4]));
     TRY(ir_build_operator(call->at, "Slice", NULL, 5, inputs, 1, &results));
     relay_give(call, results[0]);
     return NULL;
@@ -298,16 +302,16 @@ Error *relay_build_tile(RelayOperatorCall *call) {
     if (count == RELAY_ABSENT) FAIL(INVALID, "the attribute reps is wanted");
     if (count > rank) { /* new dimensions in front */
         for (uint32_t i = 0; i < count - rank; i++) ones[i] = i;
-        TRY(relay_ints(call, ones, count - rank, &list));
-        TRY(relay_make(call, "Unsqueeze", NULL, input, list, NULL, &input));
+        TRY(constants_ints(ir_cursor_module(call->at), 1, count - rank, ones, &list));
+        TRY(ir_build_simple(call->at, "Unsqueeze", NULL, input, list, NULL, &input));
     }
     if (count < rank) {
         memmove(reps + (rank - count), reps, count * sizeof *reps);
         for (uint32_t i = 0; i < rank - count; i++) reps[i] = 1;
         count = rank;
     }
-    TRY(relay_ints(call, reps, count, &list));
-    TRY(relay_make(call, "Tile", NULL, input, list, NULL, &result));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, reps, &list));
+    TRY(ir_build_simple(call->at, "Tile", NULL, input, list, NULL, &result));
     relay_give(call, result);
     return NULL;
 }

@@ -5,16 +5,6 @@
 
 enum { WINDOW_RANK_MAX = 3 };
 
-/* A tensor with its last two dimensions swapped. */
-static Error *swapped(RelayOperatorCall *call, IrVariable *input, uint32_t rank, IrVariable **out) {
-    int64_t perm[SHAPE_RANK_MAX];
-    if (rank < 2) FAIL(INVALID, "a matrix of %u dimensions", rank);
-    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
-    perm[rank - 2] = rank - 1;
-    perm[rank - 1] = rank - 2;
-    return relay_transpose(call, input, rank, perm, out);
-}
-
 /* The number of results that a call states must be the weights'. */
 static Error *check_units(const RelayOperatorCall *call, const char *name, int64_t there) {
     int64_t units;
@@ -34,8 +24,8 @@ Error *relay_build_dense(RelayOperatorCall *call) {
         FAIL(INVALID, "data of %u dimensions and weights of %u; 2 are wanted", rank, weight_rank);
     TRY(check_units(call, "units", call->types[1]->dims[0]));
     TRY(relay_same_dtype(call));
-    TRY(swapped(call, call->inputs[1], 2, &weights));
-    TRY(relay_make(call, "MatMul", NULL, call->inputs[0], weights, NULL, &result));
+    TRY(ir_build_swap_last(call->at, call->inputs[1], 2, &weights));
+    TRY(ir_build_simple(call->at, "MatMul", NULL, call->inputs[0], weights, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -50,9 +40,9 @@ Error *relay_build_matmul(RelayOperatorCall *call) {
     TRY(relay_get_bool(call, "transpose_a", call->row->target[0] == '1', &turn_a));
     TRY(relay_get_bool(call, "transpose_b", call->row->target[1] == '1', &turn_b));
     TRY(relay_same_dtype(call));
-    if (turn_a) TRY(swapped(call, a, a_rank, &a));
-    if (turn_b) TRY(swapped(call, b, b_rank, &b));
-    TRY(relay_make(call, "MatMul", NULL, a, b, NULL, &result));
+    if (turn_a) TRY(ir_build_swap_last(call->at, a, a_rank, &a));
+    if (turn_b) TRY(ir_build_swap_last(call->at, b, b_rank, &b));
+    TRY(ir_build_simple(call->at, "MatMul", NULL, a, b, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -66,8 +56,8 @@ static Error *along(
     const uint32_t behind = rank - axis - 1;
     if (behind == 0) return NULL;
     for (uint32_t i = 0; i < behind; i++) axes[i] = i + 1;
-    TRY(relay_ints(call, axes, behind, &list));
-    return relay_make(call, "Unsqueeze", NULL, vector, list, NULL, out);
+    TRY(constants_ints(ir_cursor_module(call->at), 1, behind, axes, &list));
+    return ir_build_simple(call->at, "Unsqueeze", NULL, vector, list, NULL, out);
 }
 
 Error *relay_build_bias_add(RelayOperatorCall *call) {
@@ -82,7 +72,7 @@ Error *relay_build_bias_add(RelayOperatorCall *call) {
         FAIL(INVALID, "a bias of %lld elements for a dimension of %lld", (long long)given,
             (long long)there);
     TRY(along(call, call->inputs[1], axis, rank, &bias));
-    TRY(relay_make(call, "Add", NULL, call->inputs[0], bias, NULL, &result));
+    TRY(ir_build_simple(call->at, "Add", NULL, call->inputs[0], bias, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -145,7 +135,7 @@ static Error *move_channels(
     perm[1] = back ? 2 : rank + 1;
     for (uint32_t i = 0; i < rank; i++) perm[i + 2] = back ? i + 3 : i + 1;
     if (back) perm[rank + 1] = 1;
-    return relay_transpose(call, image, rank + 2, perm, out);
+    return ir_build_transpose(call->at, image, rank + 2, perm, out);
 }
 
 static Error *check_image(const RelayOperatorCall *call, uint32_t rank) {
@@ -161,7 +151,7 @@ static Error *run_window(RelayOperatorCall *call, const char *name, Attributes *
     uint32_t rank, bool last, IrVariable *weights) {
     IrVariable *image = call->inputs[0], *result;
     if (last) TRY(move_channels(call, image, rank, false, &image));
-    TRY(relay_make(call, name, attributes, image, weights, NULL, &result));
+    TRY(ir_build_simple(call->at, name, attributes, image, weights, NULL, &result));
     if (last) TRY(move_channels(call, result, rank, true, &result));
     relay_give(call, result);
     return NULL;
@@ -185,7 +175,7 @@ static Error *turn_weights(
     perm[1] = rank;
     for (uint32_t i = 0; i < rank; i++) perm[i + 2] = i;
     *out_channels_axis = rank + 1;
-    return relay_transpose(call, call->inputs[1], rank + 2, perm, out_weights);
+    return ir_build_transpose(call->at, call->inputs[1], rank + 2, perm, out_weights);
 }
 
 Error *relay_build_conv(RelayOperatorCall *call) {
@@ -255,7 +245,8 @@ Error *relay_build_softmax(RelayOperatorCall *call) {
     TRY(relay_get_int(call, "axis", -1, &axis));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
-    TRY(relay_make(call, call->row->target, attributes, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(
+        call->at, call->row->target, attributes, call->inputs[0], NULL, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -267,11 +258,11 @@ static Error *settle_vector(
     IrVariable *number, *none, *yes, *equal;
     TRY(relay_get_bool(call, name, true, &used));
     if (used) return NULL;
-    TRY(relay_number(call, call->types[0]->dtype, value, &number));
-    TRY(relay_number(call, DTYPE_BOOL, 1, &yes));
-    TRY(relay_make(call, "Equal", NULL, *inout_vector, *inout_vector, NULL, &equal));
-    TRY(relay_make(call, "Or", NULL, equal, yes, NULL, &none));
-    return relay_make(call, "Where", NULL, none, number, number, inout_vector);
+    TRY(constants_number(ir_cursor_module(call->at), call->types[0]->dtype, value, &number));
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_BOOL, 1, &yes));
+    TRY(ir_build_simple(call->at, "Equal", NULL, *inout_vector, *inout_vector, NULL, &equal));
+    TRY(ir_build_simple(call->at, "Or", NULL, equal, yes, NULL, &none));
+    return ir_build_simple(call->at, "Where", NULL, none, number, number, inout_vector);
 }
 
 /* Moves an axis to another place. */
@@ -285,7 +276,7 @@ static Error *move_axis(RelayOperatorCall *call, IrVariable *input, uint32_t ran
         if (next == from) next++;
         perm[i] = i == to ? from : next++;
     }
-    return relay_transpose(call, input, rank, perm, out);
+    return ir_build_transpose(call->at, input, rank, perm, out);
 }
 
 /* Results: the normalised data and the two moments, which inference does not change. */
@@ -331,7 +322,7 @@ Error *relay_build_layer_norm(RelayOperatorCall *call) {
     TRY(move_axis(call, data, rank, axis, rank - 1, &data));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_float(attributes, "epsilon", epsilon));
-    TRY(relay_make(call, "LayerNormalization", attributes, data, scale, bias, &result));
+    TRY(ir_build_simple(call->at, "LayerNormalization", attributes, data, scale, bias, &result));
     TRY(move_axis(call, result, rank, rank - 1, axis, &result));
     relay_give(call, result);
     return NULL;
@@ -342,9 +333,9 @@ Error *relay_build_dropout(RelayOperatorCall *call) {
     IrVariable *equal, *yes, *all, *mask, *input = call->inputs[0];
     DType dtype;
     TRY(relay_dtype(call, 0, &dtype));
-    TRY(relay_number(call, DTYPE_BOOL, 1, &yes));
-    TRY(relay_make(call, "Equal", NULL, input, input, NULL, &equal));
-    TRY(relay_make(call, "Or", NULL, equal, yes, NULL, &all));
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_BOOL, 1, &yes));
+    TRY(ir_build_simple(call->at, "Equal", NULL, input, input, NULL, &equal));
+    TRY(ir_build_simple(call->at, "Or", NULL, equal, yes, NULL, &all));
     TRY(ir_build_cast(call->at, all, dtype, &mask));
     call->is_tuple = true;
     call->result_count = 2;
@@ -355,7 +346,7 @@ Error *relay_build_dropout(RelayOperatorCall *call) {
 
 Error *relay_build_batch_flatten(RelayOperatorCall *call) {
     IrVariable *result;
-    TRY(relay_make(call, "Flatten", NULL, call->inputs[0], NULL, NULL, &result));
+    TRY(ir_build_simple(call->at, "Flatten", NULL, call->inputs[0], NULL, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -379,10 +370,10 @@ Error *relay_build_pad(RelayOperatorCall *call) {
         pads[i] = pair->items[0].integer;
         pads[rank + i] = pair->items[1].integer;
     }
-    TRY(relay_ints(call, pads, 2 * rank, &list));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 2 * rank, pads, &list));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_text(attributes, "mode", mode));
-    TRY(relay_make(call, "Pad", attributes, call->inputs[0], list, value, &result));
+    TRY(ir_build_simple(call->at, "Pad", attributes, call->inputs[0], list, value, &result));
     relay_give(call, result);
     return NULL;
 }

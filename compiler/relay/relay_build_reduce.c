@@ -36,10 +36,10 @@ static Error *reduce(RelayOperatorCall *call, IrVariable *input, IrVariable **ou
     TRY(relay_get_bool(call, "keepdims", false, &keep));
     *out = input;
     if (count == 0) return NULL; /* nothing is reduced */
-    TRY(relay_ints(call, axes, count, &list));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, count, axes, &list));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "keepdims", keep));
-    return relay_make(call, call->row->target, attributes, input, list, NULL, out);
+    return ir_build_simple(call->at, call->row->target, attributes, input, list, NULL, out);
 }
 
 Error *relay_build_reduce(RelayOperatorCall *call) {
@@ -76,15 +76,15 @@ Error *relay_build_arg_reduce(RelayOperatorCall *call) {
         FAIL(UNSUPPORTED, "%u axes; one is taken, or all without keepdims", count);
     if (count != 1) {
         const int64_t flat = -1;
-        TRY(relay_ints(call, &flat, 1, &shape));
-        TRY(relay_make(call, "Reshape", NULL, input, shape, NULL, &input));
+        TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &flat, &shape));
+        TRY(ir_build_simple(call->at, "Reshape", NULL, input, shape, NULL, &input));
         axes[0] = 0;
     }
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axes[0]));
     TRY(attributes_set_int(attributes, "keepdims", keep));
     TRY(attributes_set_int(attributes, "select_last_index", last));
-    TRY(relay_make(call, call->row->target, attributes, input, NULL, NULL, &indices));
+    TRY(ir_build_simple(call->at, call->row->target, attributes, input, NULL, NULL, &indices));
     TRY(ir_build_cast(call->at, indices, DTYPE_INT32, &result));
     relay_give(call, result);
     return NULL;
@@ -103,10 +103,10 @@ Error *relay_build_cumsum(RelayOperatorCall *call) {
     TRY(relay_get_bool(call, "exclusive", false, &exclusive));
     TRY(relay_get_dtype(call, "dtype", call->types[0]->dtype, &dtype));
     if (dtype != call->types[0]->dtype) TRY(ir_build_cast(call->at, input, dtype, &input));
-    TRY(relay_number(call, DTYPE_INT64, number, &axis));
+    TRY(constants_number(ir_cursor_module(call->at), DTYPE_INT64, number, &axis));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "exclusive", exclusive));
-    TRY(relay_make(call, "CumSum", attributes, input, axis, NULL, &result));
+    TRY(ir_build_simple(call->at, "CumSum", attributes, input, axis, NULL, &result));
     relay_give(call, result);
     return NULL;
 }
@@ -129,7 +129,7 @@ Error *relay_build_topk(RelayOperatorCall *call) {
     if (k < 1 && call->types[0]->dims[axis] < 0)
         FAIL(UNSUPPORTED, "all elements (k %lld) of a dimension that is not known", (long long)k);
     if (k < 1) k = call->types[0]->dims[axis];
-    TRY(relay_ints(call, &k, 1, &count));
+    TRY(constants_ints(ir_cursor_module(call->at), 1, 1, &k, &count));
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "axis", axis));
     TRY(attributes_set_int(attributes, "largest", !ascending));

@@ -1,7 +1,7 @@
 #include "tests/compiler/random_module.h"
 
 #include "compiler/ir/ir_build.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "kernels/device/device.h"
 #include "tests/support/test_support.h"
 

@@ -59,16 +59,13 @@ static Error *make_scores(const OnnxNode *node, DType precision, IrVariable **ou
     static const int64_t perm[4] = {0, 1, 3, 2};
     IrVariable *query = node->inputs[0], *key = node->inputs[1], *scale, *groups, *size, *rows;
     IrVariable *scores;
-    OWN(Attributes, turned) = NULL;
-    TRY(attributes_create(&turned));
-    TRY(attributes_set_ints(turned, "perm", perm, 4));
     TRY(make_scale(node, &scale));
     TRY(dims_of(node, key, 0, 2, &groups));
     TRY(dims_of(node, query, 3, 4, &size));
     TRY(dims_of(node, query, 0, 3, &rows));
     TRY(ir_build_simple(onnx_at(node), "Mul", NULL, query, scale, NULL, &scores));
     TRY(reshape(node, scores, groups, size, &scores));
-    TRY(ir_build_simple(onnx_at(node), "Transpose", turned, key, NULL, NULL, &key));
+    TRY(ir_build_transpose(onnx_at(node), key, 4, perm, &key));
     TRY(ir_build_simple(onnx_at(node), "MatMul", NULL, scores, key, NULL, &scores));
     TRY(reshape(node, scores, rows, NULL, &scores));
     return ir_build_cast(onnx_at(node), scores, precision, out);

@@ -240,14 +240,8 @@ static Error *make_weights(const OnnxNode *node, const NBits *layout, IrVariable
 /* A * weights', the rows of the weights being columns of the result. */
 static Error *multiply(
     const OnnxNode *node, IrVariable *weights, bool transposed, IrVariable **out) {
-    static const int64_t perm[2] = {1, 0};
-    OWN(Attributes, turned) = NULL;
     if (!onnx_input(node, NBITS_A)) FAIL(INVALID, "input A is missing");
-    if (transposed) {
-        TRY(attributes_create(&turned));
-        TRY(attributes_set_ints(turned, "perm", perm, 2));
-        TRY(ir_build_simple(onnx_at(node), "Transpose", turned, weights, NULL, NULL, &weights));
-    }
+    if (transposed) TRY(ir_build_swap_last(onnx_at(node), weights, 2, &weights));
     return ir_build_simple(
         onnx_at(node), "MatMul", NULL, node->inputs[NBITS_A], weights, NULL, out);
 }

@@ -7,7 +7,7 @@
  * Heads of segmenters and pyramids of features are made so. Sums are rounded in another order. */
 #include <string.h>
 
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/fusion.h"
 
 enum {

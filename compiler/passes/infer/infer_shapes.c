@@ -8,7 +8,7 @@
  * constant is replaced by one. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/infer/infer_lists.h"
 #include "compiler/passes/infer/infer_operator.h"
 #include "compiler/passes/infer/infer_scalars.h"

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/pass.h"
 
 /* The join of no elements. */

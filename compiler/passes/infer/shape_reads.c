@@ -1,7 +1,7 @@
 /* Shape and Size read only metadata: as ShapeOf they need no copy of the tensor. */
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 #include "compiler/passes/pass.h"
 
 /* Shape with start and end: a slice of the whole. */

@@ -1,6 +1,7 @@
-#include "compiler/passes/constants.h"
+#include "compiler/ir/constants.h"
 
 #include "kernels/device/device.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "kernels/tensor/string_tensor.h"
 
 Error *constants_zeros(IrModule *module, DType dtype, const Shape *shape, IrVariable **out) {
@@ -19,6 +20,15 @@ Error *constants_ints(
     OWN(Tensor, tensor) = NULL;
     TRY(tensor_create_on_host(device_host(), DTYPE_INT64, &shape, &tensor));
     TRY(tensor_copy_from_host(tensor, values));
+    return ir_constant_tensor(module, tensor, out);
+}
+
+Error *constants_number(IrModule *module, DType dtype, double value, IrVariable **out) {
+    OWN(Tensor, tensor) = NULL;
+    const Shape shape = {.rank = 0};
+    TRY(tensor_create_on_host(device_host(), dtype, &shape, &tensor));
+    if (!dtype_scalar_write(dtype, value, tensor_data(tensor)))
+        FAIL(UNSUPPORTED, "numbers of type %s", dtype_name(dtype));
     return ir_constant_tensor(module, tensor, out);
 }
 
