@@ -120,7 +120,8 @@ uint32_t onnx_arguments_read(const char *text, size_t size, Value *out_values) {
     return count;
 }
 
-static Error *run(Residency *residency, const Value *values, uint32_t count, TextBuilder *out) {
+static Error *run_once(
+    Residency *residency, const Value *values, uint32_t count, TextBuilder *out) {
     OWN(Execution, execution) = NULL;
     ExecutionOptions options = {0};
     uint32_t function;
@@ -133,14 +134,13 @@ static Error *run(Residency *residency, const Value *values, uint32_t count, Tex
     return NULL;
 }
 
-static Error *run_model(
-    OnnxModel *owned_model, const char *inputs, size_t inputs_size, TextBuilder *out) {
-    OWN(Executable, executable) = NULL;
+static Error *run_on_cpu(Executable *owned_executable, RunAndPrint *run, const char *inputs,
+    size_t inputs_size, TextBuilder *out) {
+    OWN(Executable, executable) = owned_executable;
     OWN(WorkerPool, pool) = NULL;
     OWN(Device, device) = NULL;
     OWN(Residency, residency) = NULL;
     Value values[ONNX_ARGUMENTS_MAX];
-    assert_ok(compile(owned_model, &executable));
     assert_ok(worker_pool_create("test", 1, &pool));
     assert_ok(device_open("cpu", &device));
     assert_ok(residency_create(executable, device, device, pool, &residency));
@@ -150,20 +150,33 @@ static Error *run_model(
     return error;
 }
 
-void onnx_model_expect(OnnxModel *owned_model, const char *signature) {
+void executable_expect(Executable *owned_executable, RunAndPrint *run, const char *signature) {
     TextBuilder OWN_TEXT(actual) = {0};
     const char *arrow = strstr(signature, "->");
     assert_non_null(arrow);
     const char *expected = arrow + 2;
     expected += strspn(expected, " ");
-    assert_ok(run_model(owned_model, signature, (size_t)(arrow - signature), &actual));
+    assert_ok(run_on_cpu(owned_executable, run, signature, (size_t)(arrow - signature), &actual));
     assert_string_equal(text_builder_get(&actual), expected);
 }
 
-void onnx_model_expect_failure(OnnxModel *owned_model, const char *inputs, const char *message) {
+void executable_expect_failure(
+    Executable *owned_executable, RunAndPrint *run, const char *inputs, const char *message) {
     TextBuilder OWN_TEXT(unused) = {0};
-    Error *error = run_model(owned_model, inputs, strlen(inputs), &unused);
+    Error *error = run_on_cpu(owned_executable, run, inputs, strlen(inputs), &unused);
     if (!error) fail_msg("it gave %s", text_builder_get(&unused));
     if (!strstr(error_message(error), message)) fail_msg("%s", error_message(error));
     error_free(error);
+}
+
+void onnx_model_expect(OnnxModel *owned_model, const char *signature) {
+    Executable *executable;
+    assert_ok(compile(owned_model, &executable));
+    executable_expect(executable, run_once, signature);
+}
+
+void onnx_model_expect_failure(OnnxModel *owned_model, const char *inputs, const char *message) {
+    Executable *executable;
+    assert_ok(compile(owned_model, &executable));
+    executable_expect_failure(executable, run_once, inputs, message);
 }

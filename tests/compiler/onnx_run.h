@@ -3,7 +3,7 @@
 #include "compiler/ir/ir.h"
 #include "kernels/tensor/tensor.h"
 #include "tests/compiler/onnx_fixtures.h"
-#include "vm/objects/value.h"
+#include "vm/execution/execution.h"
 
 /* Import alone; all of its Errors. */
 MUST_CHECK Error *onnx_model_import(OnnxModel *owned_model, IrModule **out);
@@ -26,3 +26,13 @@ enum { ONNX_ARGUMENTS_MAX = 16 };
 uint32_t onnx_arguments_read(const char *text, size_t size, Value *out_values);
 /* Prints a result as a signature's right side has it. */
 void onnx_result_print(const Value *result, TextBuilder *out);
+
+/* Runs main of a resident executable and prints its result. */
+typedef Error *RunAndPrint(
+    Residency *residency, const Value *values, uint32_t count, TextBuilder *out);
+/* Makes the executable resident on cpu, reads a signature's inputs, runs, and compares the outputs.
+ * For front ends of all languages. */
+void executable_expect(Executable *owned_executable, RunAndPrint *run, const char *signature);
+/* The run fails, saying so. */
+void executable_expect_failure(
+    Executable *owned_executable, RunAndPrint *run, const char *inputs, const char *message);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "compiler/compile.h"
-#include "kernels/registry/device_registry.h"
 #include "tests/compiler/onnx_run.h"
 #include "tests/support/test_support.h"
 #include "vm/execution/execution.h"
@@ -57,6 +56,7 @@ static Error *run(Residency *residency, const Value *values, uint32_t count, uin
     return NULL;
 }
 
+/* Straight, then in steps; both give the same. */
 static Error *run_both(
     Residency *residency, const Value *values, uint32_t count, TextBuilder *out) {
     TextBuilder OWN_TEXT(again) = {0};
@@ -69,37 +69,14 @@ static Error *run_both(
     return NULL;
 }
 
-static Error *run_program(
-    const char *program, const char *inputs, size_t inputs_size, TextBuilder *out) {
-    OWN(Executable, executable) = NULL;
-    OWN(WorkerPool, pool) = NULL;
-    OWN(Device, device) = NULL;
-    OWN(Residency, residency) = NULL;
-    Value values[ONNX_ARGUMENTS_MAX];
-    assert_ok(compile(program, &executable));
-    assert_ok(worker_pool_create("test", 1, &pool));
-    assert_ok(device_open("cpu", &device));
-    assert_ok(residency_create(executable, device, device, pool, &residency));
-    const uint32_t count = onnx_arguments_read(inputs, inputs_size, values);
-    Error *error = run_both(residency, values, count, out);
-    for (uint32_t i = 0; i < count; i++) value_release(&values[i]);
-    return error;
-}
-
 void relay_expect(const char *program, const char *signature) {
-    TextBuilder OWN_TEXT(actual) = {0};
-    const char *arrow = strstr(signature, "->");
-    assert_non_null(arrow);
-    const char *expected = arrow + 2;
-    expected += strspn(expected, " ");
-    assert_ok(run_program(program, signature, (size_t)(arrow - signature), &actual));
-    assert_string_equal(text_builder_get(&actual), expected);
+    Executable *executable;
+    assert_ok(compile(program, &executable));
+    executable_expect(executable, run_both, signature);
 }
 
 void relay_expect_failure(const char *program, const char *inputs, const char *message) {
-    TextBuilder OWN_TEXT(unused) = {0};
-    Error *error = run_program(program, inputs, strlen(inputs), &unused);
-    if (!error) fail_msg("it gave %s", text_builder_get(&unused));
-    if (!strstr(error_message(error), message)) fail_msg("%s", error_message(error));
-    error_free(error);
+    Executable *executable;
+    assert_ok(compile(program, &executable));
+    executable_expect_failure(executable, run_both, inputs, message);
 }

@@ -10,31 +10,9 @@
 #include <cmocka.h>
 
 #include "include/layover.h"
+#include "tests/tools/library_checks.h"
 
 enum { ROWS = 1, WIDTH = 2 };
-
-static void check(LayoverError *error, const char *what, int line) {
-    if (!error) return;
-    print_error(
-        "%d: %s: %s %s\n", line, what, layover_error_code(error), layover_error_message(error));
-    layover_error_free(error);
-    fail();
-}
-#define ok(expression) check((expression), #expression, __LINE__)
-
-static void check_fails(LayoverError *error, const char *code, const char *message, int line) {
-    if (!error) {
-        print_error("%d: no error\n", line);
-        fail();
-    }
-    if (strcmp(layover_error_code(error), code) != 0 ||
-        !strstr(layover_error_message(error), message)) {
-        print_error("%d: %s %s\n", line, layover_error_code(error), layover_error_message(error));
-        fail();
-    }
-    layover_error_free(error);
-}
-#define fails(code, message, expression) check_fails((expression), code, message, __LINE__)
 
 /* A producer's tensor, one row of two; live ones are counted. */
 typedef struct Produced {

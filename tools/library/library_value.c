@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "kernels/tensor/tensor_dlpack.h"
 #include "tools/library/library_internal.h"
+#include "tools/library/packed_bridge.h"
 #include "vm/objects/adt.h"
 #include "vm/objects/closure.h"
 #include "vm/objects/shape_object.h"
@@ -185,25 +186,9 @@ static Error *give_counted(Giver *giver, const Value *value, LayoverValue *out) 
 
 static Error *give(Giver *giver, const Value *value, LayoverValue *out) {
     TRY(count_value(giver->depth, &giver->count));
-    switch ((ValueTag)value->tag) {
-    case VALUE_NIL:
-        *out = (LayoverValue){LAYOVER_NIL, {0}};
-        return NULL;
-    case VALUE_BOOL:
-        *out = (LayoverValue){LAYOVER_BOOL, {.integer = value->boolean}};
-        return NULL;
-    case VALUE_INT:
-        *out = (LayoverValue){LAYOVER_INT, {.integer = value->integer}};
-        return NULL;
-    case VALUE_FLOAT:
-        *out = (LayoverValue){LAYOVER_FLOAT, {.real = value->real}};
-        return NULL;
-    case VALUE_DTYPE:
-        return give_dtype(value->dtype, out);
-    case VALUE_OBJECT:
-        return give_counted(giver, value, out);
-    }
-    return NULL;
+    if (packed_bridge_give_scalar(value, out)) return NULL;
+    return value->tag == VALUE_DTYPE ? give_dtype(value->dtype, out)
+                                     : give_counted(giver, value, out);
 }
 
 Error *library_value_give(LayoverModel *model, const Value *value, bool copy, LayoverValue *out) {
@@ -322,19 +307,13 @@ static Error *take(Taker *taker, const LayoverValue *value, Value *out) {
         drop(value, taker->depth);
         return error;
     }
+    if (packed_bridge_take_scalar(value, out)) return NULL;
     switch (value->kind) {
     case LAYOVER_NIL:
-        *out = value_nil();
-        return NULL;
     case LAYOVER_BOOL:
-        *out = value_bool(value->integer != 0);
-        return NULL;
     case LAYOVER_INT:
-        *out = value_int(value->integer);
-        return NULL;
     case LAYOVER_FLOAT:
-        *out = value_float(value->real);
-        return NULL;
+        break; /* taken */
     case LAYOVER_TENSOR:
         return take_tensor(value->tensor, out);
     case LAYOVER_STRING:

@@ -30,58 +30,60 @@ static Error *export_tensor(Tensor *tensor, DLManagedTensor **out) {
     return tensor_dlpack_export(copy, out);
 }
 
-static Error *to_public(const Value *value, uint32_t index, LayoverValue *out) {
-    *out = (LayoverValue){LAYOVER_NIL, {0}};
+bool packed_bridge_give_scalar(const Value *value, LayoverValue *out) {
     switch ((ValueTag)value->tag) {
     case VALUE_NIL:
-        return NULL;
+        *out = (LayoverValue){LAYOVER_NIL, {0}};
+        return true;
     case VALUE_BOOL:
         *out = (LayoverValue){LAYOVER_BOOL, {.integer = value->boolean}};
-        return NULL;
+        return true;
     case VALUE_INT:
         *out = (LayoverValue){LAYOVER_INT, {.integer = value->integer}};
-        return NULL;
+        return true;
     case VALUE_FLOAT:
         *out = (LayoverValue){LAYOVER_FLOAT, {.real = value->real}};
-        return NULL;
+        return true;
     case VALUE_DTYPE:
-        break;
     case VALUE_OBJECT:
-        if (value->kind != OBJECT_TENSOR) break;
-        out->kind = LAYOVER_TENSOR;
-        return export_tensor(value->tensor, &out->tensor);
+        return false;
     }
-    FAIL(INVALID, "argument %u is no scalar and no tensor", index);
+    return false;
 }
 
+bool packed_bridge_take_scalar(const LayoverValue *value, Value *out) {
+    bool scalar = true;
+    if (value->kind == LAYOVER_NIL)
+        *out = value_nil();
+    else if (value->kind == LAYOVER_BOOL)
+        *out = value_bool(value->integer != 0);
+    else if (value->kind == LAYOVER_INT)
+        *out = value_int(value->integer);
+    else if (value->kind == LAYOVER_FLOAT)
+        *out = value_float(value->real);
+    else
+        scalar = false;
+    return scalar;
+}
+
+static Error *to_public(const Value *value, uint32_t index, LayoverValue *out) {
+    *out = (LayoverValue){LAYOVER_NIL, {0}};
+    if (packed_bridge_give_scalar(value, out)) return NULL;
+    if (!value_is(value, OBJECT_TENSOR))
+        FAIL(INVALID, "argument %u is no scalar and no tensor", index);
+    out->kind = LAYOVER_TENSOR;
+    return export_tensor(value->tensor, &out->tensor);
+}
+
+/* Values of other kinds are for the functions of modules (library_function.c). */
 static Error *from_public(LayoverValue *owned, Value *out) {
     Tensor *tensor;
-    switch (owned->kind) {
-    case LAYOVER_NIL:
-        *out = value_nil();
-        return NULL;
-    case LAYOVER_BOOL:
-        *out = value_bool(owned->integer != 0);
-        return NULL;
-    case LAYOVER_INT:
-        *out = value_int(owned->integer);
-        return NULL;
-    case LAYOVER_FLOAT:
-        *out = value_float(owned->real);
-        return NULL;
-    case LAYOVER_TENSOR:
-        TRY(tensor_dlpack_import(device_host(), owned->tensor, &tensor));
-        *out = value_object(OBJECT_TENSOR, tensor);
-        return NULL;
-    case LAYOVER_STRING: /* these are for the functions of modules (library_function.c) */
-    case LAYOVER_SHAPE:
-    case LAYOVER_DTYPE:
-    case LAYOVER_TUPLE:
-    case LAYOVER_FUNCTION:
-    case LAYOVER_OBJECT:
-        break;
-    }
-    FAIL(INVALID, "the function answered a value of kind %d", (int)owned->kind);
+    if (packed_bridge_take_scalar(owned, out)) return NULL;
+    if (owned->kind != LAYOVER_TENSOR)
+        FAIL(INVALID, "the function answered a value of kind %d", (int)owned->kind);
+    TRY(tensor_dlpack_import(device_host(), owned->tensor, &tensor));
+    *out = value_object(OBJECT_TENSOR, tensor);
+    return NULL;
 }
 
 static Error *call_public(

@@ -4,6 +4,11 @@
 #include "include/layover.h"
 #include "vm/objects/packed.h"
 
+/* Give and take nil, bools, ints and floats, of which every value of the border has the same form.
+ * False: the value is none of these; *out is unchanged. */
+bool packed_bridge_give_scalar(const Value *value, LayoverValue *out);
+bool packed_bridge_take_scalar(const LayoverValue *value, Value *out);
+
 /* Adds a function. release may be NULL; else it is called with the context when the registry is
  * released. Errors: CONFLICT, INVALID. */
 MUST_CHECK Error *packed_bridge_add(PackedRegistry *registry, const char *name, int32_t arity,
