@@ -13,6 +13,8 @@
 
 enum { PATH_MAX_BYTES = 4096, MESSAGE_MAX = 4000 };
 
+#define FFI_HINT " (TVM's libtvm_ffi.so has it: --native-preload)"
+
 struct NativeLoaded {
     void *handle;
 };
@@ -118,9 +120,7 @@ static Error *fill_pointers(NativeLoaded *loaded) {
         if (!pointer) continue;
         *pointer = function->own ? function->own : find_function(RTLD_DEFAULT, function->name);
         if (!*pointer)
-            FAIL(UNSUPPORTED,
-                "it needs the function %s, which no loaded library has (TVM's libtvm_ffi.so has "
-                "it: --native-preload)",
+            FAIL(UNSUPPORTED, "it needs the function %s, which no loaded library has" FFI_HINT,
                 function->name);
     }
     NativeLoaded **context = dlsym(loaded->handle, "__tvm_ffi__library_ctx");
@@ -176,8 +176,7 @@ static Error *open_descriptor(int descriptor, void **out) {
     const char *text = reason();
     if (text_starts_with(text, path)) text += strlen(path);
     if (text_starts_with(text, ": ")) text += 2;
-    FAIL(UNSUPPORTED, "cannot be loaded: %s%s", text,
-        strstr(text, "TVM") ? " (TVM's libtvm_ffi.so has it: --native-preload)" : "");
+    FAIL(UNSUPPORTED, "cannot be loaded: %s%s", text, strstr(text, "TVM") ? FFI_HINT : "");
 }
 
 Error *native_loader_open(

@@ -9,13 +9,17 @@ bool model_relax_is_file(const char *path, const uint8_t *head, size_t size) {
            text_ends_with(path, ".so") || text_ends_with(path, ".bin");
 }
 
-static Error *read_mapped(const char *path, const MappedFile *file, RelaxFile **out) {
+/* *out_library: the whole file, and where the Relax executable is in it. */
+static Error *read_mapped(
+    const char *path, const MappedFile *file, RelaxLibrary *out_library, RelaxFile **out) {
     const uint8_t *data;
-    size_t size;
     if (!file) FAIL(CORRUPT, "the file is empty");
-    TRY(relax_library_find(mapped_file_data(file), (size_t)mapped_file_size(file),
-        text_ends_with(path, ".so"), &data, &size));
-    return relax_file_read(data, size, false, out);
+    const uint8_t *whole = mapped_file_data(file);
+    *out_library = (RelaxLibrary){.bytes = whole, .size = (size_t)mapped_file_size(file)};
+    TRY(relax_library_find(
+        whole, out_library->size, text_ends_with(path, ".so"), &data, &out_library->file_size));
+    out_library->file_begin = (size_t)(data - whole);
+    return relax_file_read(data, out_library->file_size, false, out);
 }
 
 /* Zeroes in place of missing bytes may be the cause of any error. */
@@ -25,33 +29,28 @@ static Error *check_damage(const char *path, const MappedFile *file, Error *owne
     FAIL(IO, "cannot read %s: it became shorter meanwhile, or its disk fails", path);
 }
 
-Error *model_relax_open(const char *path, MappedFile **out_file, RelaxFile **out_relax) {
+static Error *open_file(
+    const char *path, MappedFile **out_file, RelaxLibrary *out_library, RelaxFile **out_relax) {
     OWN(MappedFile, file) = NULL;
     TRY(file_map(path, RELAX_FILE_SIZE_MAX, &file));
-    TRY(check_damage(path, file, read_mapped(path, file, out_relax)));
+    TRY(check_damage(path, file, read_mapped(path, file, out_library, out_relax)));
     *out_file = TAKE(file);
     return NULL;
 }
 
-/* Translates a file together with the library that it is in, if that has compiled functions. */
-static Error *translate(
-    const char *path, const MappedFile *file, const RelaxFile *relax, Executable **out) {
-    const uint8_t *whole = mapped_file_data(file), *data;
-    RelaxLibrary library = {.bytes = whole, .size = (size_t)mapped_file_size(file)};
-    if (!relax_library_has_code(whole, library.size, relax))
-        return relax_translate(relax, NULL, out);
-    TRY(relax_library_find(
-        whole, library.size, text_ends_with(path, ".so"), &data, &library.file_size));
-    library.file_begin = (size_t)(data - whole);
-    return relax_translate(relax, &library, out);
+Error *model_relax_open(const char *path, MappedFile **out_file, RelaxFile **out_relax) {
+    RelaxLibrary library;
+    return open_file(path, out_file, &library, out_relax);
 }
 
 Error *model_relax_load(const char *path, Executable **out_executable) {
+    RelaxLibrary library;
     OWN(MappedFile, file) = NULL;
     OWN(RelaxFile, relax) = NULL;
     OWN(Executable, executable) = NULL;
-    TRY(model_relax_open(path, &file, &relax));
-    TRY(check_damage(path, file, translate(path, file, relax, &executable)));
+    TRY(open_file(path, &file, &library, &relax));
+    const bool has_code = relax_library_has_code(library.bytes, library.size, relax);
+    TRY(check_damage(path, file, relax_translate(relax, has_code ? &library : NULL, &executable)));
     *out_executable = TAKE(executable);
     return NULL;
 }

@@ -44,8 +44,8 @@ struct Storage *residency_find_packed(const Residency *residency, uint32_t primi
 const PackedWeight *residency_find_weight(
     const Residency *residency, uint32_t primitive, uint32_t input, uint32_t constant);
 
-/* The functions of the executable's native library, which must have one, made by the first caller.
- * They live as long as the residency. Threads: any. */
+/* The functions of the executable's native library, which must have one. The first caller's preload
+ * is that of all: it is the node's. The functions live as long as the residency. Threads: any. */
 MUST_CHECK Error *residency_get_native(
     Residency *residency, const char *preload, struct NativeFunctions **out);
 
