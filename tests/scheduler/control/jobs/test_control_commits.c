@@ -13,8 +13,8 @@ static Error *set_quota(Connection *catalog, void *context) {
     return tenants_set_quota(catalog, TENANT_DEFAULT, QUOTA_STORE_BYTES, *(const int64_t *)context);
 }
 
-/* Runs a job until its outputs have no more room. The room ends while the job is suspended: on a busy
- * machine a running job could come to its end first. */
+/* Runs a job until its outputs have no more room. The room ends while the job is suspended: on a
+ * busy machine a running job could come to its end first. */
 static void run_out_of_room(ControlFixture *fixture, JobId *out_id) {
     Tenant tenant;
     ControlStatus status = {0};

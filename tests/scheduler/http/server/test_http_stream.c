@@ -223,8 +223,9 @@ static void test_http_stream_bounds_answers_by_the_quota(void **state) {
     wait_for_answers(0);
 }
 
-/* An answer may take longer than the limit, but each piece of it has that time. The system's buffers
- * let a server write again only after a megabyte or more was read: that takes some 700 ms here. */
+/* An answer may take longer than the limit, but each piece of it has that time. The system's
+ * buffers let a server write again only after a megabyte or more was read: that takes some 700 ms
+ * here. */
 static void test_http_stream_cuts_who_reads_too_slowly(void **state) {
     (void)state;
     static const struct timespec pause = {.tv_nsec = 40000000};
