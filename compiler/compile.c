@@ -5,6 +5,7 @@
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/ir/ir_print.h"
 #include "compiler/lower/emit.h"
+#include "compiler/nnvm/graph_translate.h"
 #include "compiler/nnvm/nnvm_import.h"
 #include "compiler/passes/pass.h"
 #include "compiler/relay/relay_import.h"
@@ -193,10 +194,26 @@ static Error *compile_relay(
     return compile_module(module, options, out);
 }
 
+/* A graph whose nodes are functions of a library, which are compiled already. */
+static Error *compile_graph(
+    const NnvmGraph *graph, const CompileOptions *options, Executable **out) {
+    const GraphFiles files = {
+        options->params, options->params_size, options->library, options->library_size};
+    if (!nnvm_graph_is_native(graph))
+        FAIL(INVALID, "a library is given, but no node of the graph is a tvm_op, which calls one");
+    if (precision_is_lower(options->precision))
+        FAIL(UNSUPPORTED, "precision %s: the library's functions are compiled already",
+            options->precision);
+    return graph_translate(graph, &files, out);
+}
+
 static Error *compile_nnvm(
     const uint8_t *data, size_t size, const CompileOptions *options, Executable **out) {
+    OWN(NnvmGraph, graph) = NULL;
     OWN(IrModule, module) = NULL;
-    TRY(nnvm_import(data, size, options->params, options->params_size, &module));
+    TRY(nnvm_graph_read(data, size, &graph));
+    if (options->library) return compile_graph(graph, options, out);
+    TRY(nnvm_import(graph, options->params, options->params_size, &module));
     return compile_module(module, options, out);
 }
 

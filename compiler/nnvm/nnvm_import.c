@@ -238,11 +238,9 @@ static Error *run(NnvmImport *import) {
 }
 
 Error *nnvm_import(
-    const uint8_t *data, size_t size, const uint8_t *params, size_t params_size, IrModule **out) {
-    OWN(NnvmGraph, graph) = NULL;
+    const NnvmGraph *graph, const uint8_t *params, size_t params_size, IrModule **out) {
     OWN(NnvmParams, read) = NULL;
     OWN(IrModule, module) = NULL;
-    TRY(nnvm_graph_read(data, size, &graph));
     if (nnvm_graph_is_native(graph))
         FAIL(UNSUPPORTED,
             "a graph of TVM's graph executor, whose functions are in a library: name it with "

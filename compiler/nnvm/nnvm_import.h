@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #include "compiler/ir/ir.h"
+#include "compiler/nnvm/nnvm_graph.h"
 
-/* params: the bytes of a file of nnvm_params.h, or NULL: every variable is an input. */
+/* params: the bytes of a file of nnvm_params.h, or NULL: every variable is an input. Errors: also
+ * UNSUPPORTED a graph of TVM's graph executor, which needs a library (graph_translate.h). */
 MUST_CHECK Error *nnvm_import(
-    const uint8_t *data, size_t size, const uint8_t *params, size_t params_size, IrModule **out);
+    const NnvmGraph *graph, const uint8_t *params, size_t params_size, IrModule **out);

@@ -145,3 +145,18 @@ Error *relax_elf_find(const void *data, size_t size, const char *const *names, s
     FAIL(UNSUPPORTED, "a library that TVM did not export: it has none of the symbols %s",
         text_builder_get(&list));
 }
+
+Error *relax_elf_exports(const void *data, size_t size, const char *name, bool *out_exported) {
+    Elf elf;
+    *out_exported = false;
+    TRY(open_elf(data, size, &elf));
+    for (uint32_t i = 0; i < elf.header.e_shnum && !*out_exported; i++) {
+        const Elf64_Shdr table = section_of(&elf, i);
+        Elf64_Sym symbol;
+        size_t found;
+        if (table.sh_type != SHT_DYNSYM) continue;
+        TRY(search_table(&elf, &table, &name, 1, &symbol, &found));
+        *out_exported = found == 0;
+    }
+    return NULL;
+}

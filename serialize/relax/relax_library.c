@@ -116,6 +116,17 @@ static bool exports(const void *data, size_t size, RelaxText name) {
     return !error;
 }
 
+Error *relax_library_exports(const void *data, size_t size, const char *name, bool *out_exported) {
+    bool older;
+    TextBuilder OWN_TEXT(symbol) = {0};
+    text_appendf(&symbol, "__tvm_ffi_%s", name);
+    TRY(text_builder_check(&symbol));
+    TRY(relax_elf_exports(data, size, text_builder_get(&symbol), out_exported));
+    if (*out_exported) return NULL;
+    TRY(relax_elf_exports(data, size, "__tvm_module_ctx", &older));
+    return older ? relax_elf_exports(data, size, name, out_exported) : NULL;
+}
+
 bool relax_library_has_code(const void *data, size_t size, const RelaxFile *file) {
     if (!relax_library_probe(data, size)) return false;
     for (uint64_t i = 0; i < file->function_count; i++)

@@ -16,6 +16,10 @@ bool relax_library_probe(const void *data, size_t size);
  * Errors: UNSUPPORTED a library for another processor, or without a Relax executable; CORRUPT. */
 MUST_CHECK Error *relax_library_find(
     const void *data, size_t size, bool library, const uint8_t **out_data, size_t *out_size);
+/* Whether a library exports a compiled function of that name, as TVM from 0.21 on or as an older
+ * one compiles it (docs/native.md). Errors: CORRUPT, UNSUPPORTED the library cannot be read. */
+MUST_CHECK Error *relax_library_exports(
+    const void *data, size_t size, const char *name, bool *out_exported);
 /* Whether a library exports compiled code for any packed function of the file. */
 bool relax_library_has_code(const void *data, size_t size, const RelaxFile *file);
 /* Finds the Relax module among the modules of a library: blob is the symbol's value. */

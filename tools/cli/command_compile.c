@@ -13,7 +13,9 @@
 const CommandOption command_compile_options[] = {
     {"output", "OUT.lvx", false, "the executable file to write (also -o)"},
     {"format", "F", false, "onnx, relay, nnvm, lva, lvx or relax; default: by the file"},
-    {"params", "FILE", false, "the weights of a graph of NNVM or MXNet"},
+    {"params", "FILE", false, "the weights of a graph of NNVM, MXNet or TVM's graph executor"},
+    {"library", "FILE.so", false,
+        "the library of a graph of TVM's graph executor; runs as native code"},
     {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
     {"dump-after", "PASS", false, "prints the program as it is behind this pass"},
     {"follow-links", NULL, false,
@@ -63,6 +65,7 @@ Error *command_compile(CommandContext *context) {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
         .params = command_option(context, "params"),
+        .library = command_option(context, "library"),
         .report = &report,
         .warnings = &warnings,
         .dump_after = command_option(context, "dump-after"),

@@ -23,7 +23,9 @@ const CommandOption command_register_options[] = {
     {"input", "FILE.npz|NAME=FILE.npy", true,
         "with --precision: what to run on to say how accurate it is; default: made up"},
     {"format", "F", false, "onnx, relay, nnvm, lva, lvx or relax; default: by the file"},
-    {"params", "FILE", false, "the weights of a graph of NNVM or MXNet"},
+    {"params", "FILE", false, "the weights of a graph of NNVM, MXNet or TVM's graph executor"},
+    {"library", "FILE.so", false,
+        "the library of a graph of TVM's graph executor; runs as native code"},
     {"follow-links", NULL, false,
         "also reads external data that links lead to outside the model's own tree of folders"},
     NO_PREPARE,
@@ -131,14 +133,14 @@ static void take_warnings(json_object *inout_object, TextBuilder *out_warnings) 
     json_object_object_del(inout_object, "warnings");
 }
 
-/* A daemon takes one file: a model of two files is compiled here. */
+/* A daemon takes one file: a model of several files is compiled here. */
 static Error *register_there(CommandContext *context, HttpClient *client, const char *format,
     const ModelFileOptions *options, json_object **out) {
     char path[] = "/tmp/layover.XXXXXX";
     const char *given = context->arguments[1];
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(Executable, executable) = NULL;
-    if (!options->params)
+    if (!options->params && !options->library)
         return remote_models_register(context, client, format, options->precision, out);
     TRY(model_access_open_files(&access));
     TRY(model_file_load(&access, given, options, &executable));
@@ -162,6 +164,7 @@ Error *command_register(CommandContext *context) {
         .format = command_option(context, "format"),
         .precision = command_option(context, "precision"),
         .params = command_option(context, "params"),
+        .library = command_option(context, "library"),
         .follow_links = command_flag(context, "follow-links"),
     };
     TextBuilder OWN_TEXT(warnings) = {0};

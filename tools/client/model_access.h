@@ -44,7 +44,8 @@ typedef struct ModelFileOptions {
     bool follow_links;   /* external data may be wherever links lead to */
     /* NULL, or a text to which messages of the compiler are added, as lines */
     TextBuilder *warnings;
-    const char *params; /* NULL, or the file of the weights of a graph of NNVM */
+    const char *params;  /* NULL, or the file of the weights of a graph of NNVM */
+    const char *library; /* NULL, or the library of a graph of TVM's graph executor */
 } ModelFileOptions;
 /* Compiles, assembles or reads a file. The identity is set for lvx; writing or registering sets
  * that of others. */

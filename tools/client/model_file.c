@@ -15,6 +15,7 @@
 #include "serialize/container/executable_file.h"
 #include "serialize/relay/relay_file.h"
 #include "tools/client/model_access.h"
+#include "tools/client/model_graph.h"
 #include "tools/relax/model_relax.h"
 
 enum { PROBE_BYTES = 8, HEAD_BYTES = 4096 };
@@ -105,22 +106,6 @@ static Error *open_folder(
     return NULL;
 }
 
-/* A graph of NNVM and its weights, which are in a file of their own. */
-static Error *compile_graph(const ModelFileOptions *options, CompileOptions *compile,
-    const uint8_t *data, size_t size, Executable **out_executable) {
-    static const uint8_t nothing[1];
-    OWN(MappedFile, file) = NULL;
-    TRY(file_map(options->params, MODEL_FILE_SIZE_MAX, &file));
-    compile->params = file ? mapped_file_data(file) : nothing;
-    compile->params_size = file ? (size_t)mapped_file_size(file) : 0;
-    Error *error = compile_source("nnvm", data, size, compile, out_executable);
-    if (file && mapped_file_is_damaged(file)) {
-        error_free(error); /* the zeroes in place of the missing bytes may have caused it */
-        FAIL(IO, "cannot read %s: it became shorter meanwhile, or its disk fails", options->params);
-    }
-    return error;
-}
-
 static Error *compile_data(const char *path, const char *format, const ModelFileOptions *options,
     const uint8_t *data, size_t size, Executable **out_executable) {
     char tree[PATH_MAX];
@@ -132,7 +117,8 @@ static Error *compile_data(const char *path, const char *format, const ModelFile
         .report = options->report,
         .warnings = options->warnings,
     };
-    if (options->params) return compile_graph(options, &compile, data, size, out_executable);
+    if (options->params || options->library)
+        return model_graph_compile(options, &compile, data, size, out_executable);
     if (options->self_contained)
         return compile_source(format, data, size, &compile, out_executable);
     TRY(open_folder(path, options->follow_links, tree, &folder));
@@ -176,8 +162,9 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
     const char *format;
     TRY(model_file_format(path, options->format, &format));
     const bool translated = strcmp(format, "relax") == 0;
-    if (options->params && strcmp(format, "nnvm") != 0)
-        FAIL(USAGE, "--params is for graphs of NNVM and MXNet; %s is %s", path, format);
+    if ((options->params || options->library) && strcmp(format, "nnvm") != 0)
+        FAIL(USAGE, "--%s is for graphs of NNVM, MXNet and TVM's graph executor; %s is %s",
+            options->params ? "params" : "library", path, format);
     if (translated || strcmp(format, "lvx") == 0) {
         if (precision_is_lower(options->precision))
             FAIL(UNSUPPORTED, "--precision %s: an executable is compiled already",

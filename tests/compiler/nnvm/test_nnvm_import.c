@@ -28,8 +28,9 @@ static Error *import(const char *nodes, const char *name, int64_t dim, IrModule 
     nnvm_write(nodes, &json);
     write_params(name, dim, &params);
     assert_ok(byte_writer_check(&params));
-    return nnvm_import(
-        (const uint8_t *)text_builder_get(&json), json.size, params.data, params.size, out);
+    OWN(NnvmGraph, graph) = NULL;
+    TRY(nnvm_graph_read((const uint8_t *)text_builder_get(&json), json.size, &graph));
+    return nnvm_import(graph, params.data, params.size, out);
 }
 
 static void test_nnvm_import_makes_constants_of_params(void **state) {

@@ -67,6 +67,32 @@ FUNCTION(add) {
     return 0;
 }
 
+static int64_t elements(const AbiAny *argument) {
+    const DLTensor *tensor = argument->pointer;
+    int64_t count = 1;
+    for (int i = 0; i < tensor->ndim; i++) count *= tensor->shape[i];
+    return count;
+}
+
+/* b = 3 a - 1; b may be a */
+FUNCTION(scale) {
+    UNUSED;
+    for (int64_t i = 0; i < elements(&arguments[0]); i++)
+        floats(&arguments[1])[i] = 3 * floats(&arguments[0])[i] - 1;
+    return 0;
+}
+
+/* b = a / 2, c = b + its number of dimensions */
+FUNCTION(both) {
+    UNUSED;
+    const DLTensor *tensor = arguments[0].pointer;
+    for (int64_t i = 0; i < elements(&arguments[0]); i++) {
+        floats(&arguments[1])[i] = floats(&arguments[0])[i] / 2;
+        floats(&arguments[2])[i] = floats(&arguments[1])[i] + (float)tensor->ndim;
+    }
+    return 0;
+}
+
 /* Gives its only argument back. */
 FUNCTION(same) {
     UNUSED;
