@@ -29,7 +29,8 @@ typedef struct CompileOptions {
     /* The bytes of the weights' file beside a graph of NNVM; NULL: none. */
     const uint8_t *params;
     size_t params_size;
-    /* The bytes of the library whose functions a graph of TVM's graph executor calls; NULL: none. */
+    /* The bytes of the library whose functions a graph of TVM's graph executor calls; NULL: none.
+     */
     const uint8_t *library;
     size_t library_size;
 } CompileOptions;

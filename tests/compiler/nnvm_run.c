@@ -78,3 +78,21 @@ void nnvm_check_refused(
     nnvm_write(nodes, &json);
     relay_check_refused(text_builder_get(&json), code, message, file, line);
 }
+
+void nnvm_write_params(const char *name, int64_t dim, ByteWriter *out) {
+    byte_write_u64(out, UINT64_C(0xF7E58D4F05049CB7));
+    byte_write_u64(out, 0);
+    byte_write_u64(out, 1);
+    byte_write_u64(out, strlen(name));
+    byte_write_bytes(out, name, strlen(name));
+    byte_write_u64(out, 1);
+    byte_write_u64(out, UINT64_C(0xDD5E40F096B4A13F));
+    byte_write_u64(out, 0);
+    byte_write_u64(out, 1);
+    byte_write_u32(out, 1);
+    byte_write_u32(out, 0x00012002);
+    byte_write_i64(out, dim);
+    byte_write_i64(out, 4 * dim);
+    for (int64_t i = 0; i < dim; i++) byte_write_u32(out, 0);
+    assert_ok(byte_writer_check(out));
+}

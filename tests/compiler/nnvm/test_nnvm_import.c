@@ -4,30 +4,11 @@
 #include "tests/compiler/nnvm_run.h"
 #include "tests/support/test_support.h"
 
-/* A list of TVM's with one tensor of float32. */
-static void write_params(const char *name, int64_t dim, ByteWriter *out) {
-    byte_write_u64(out, UINT64_C(0xF7E58D4F05049CB7));
-    byte_write_u64(out, 0);
-    byte_write_u64(out, 1);
-    byte_write_u64(out, strlen(name));
-    byte_write_bytes(out, name, strlen(name));
-    byte_write_u64(out, 1);
-    byte_write_u64(out, UINT64_C(0xDD5E40F096B4A13F));
-    byte_write_u64(out, 0);
-    byte_write_u64(out, 1);
-    byte_write_u32(out, 1);
-    byte_write_u32(out, 0x00012002);
-    byte_write_i64(out, dim);
-    byte_write_i64(out, 4 * dim);
-    for (int64_t i = 0; i < dim; i++) byte_write_u32(out, 0);
-}
-
 static Error *import(const char *nodes, const char *name, int64_t dim, IrModule **out) {
     TextBuilder OWN_TEXT(json) = {0};
     ByteWriter OWN_BYTES(params) = {0};
     nnvm_write(nodes, &json);
-    write_params(name, dim, &params);
-    assert_ok(byte_writer_check(&params));
+    nnvm_write_params(name, dim, &params);
     OWN(NnvmGraph, graph) = NULL;
     TRY(nnvm_graph_read((const uint8_t *)text_builder_get(&json), json.size, &graph));
     return nnvm_import(graph, params.data, params.size, out);
