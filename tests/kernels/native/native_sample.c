@@ -59,19 +59,19 @@ static int64_t length(const AbiAny *argument) {
     return ((const DLTensor *)argument->pointer)->shape[0];
 }
 
-/* c = a + b */
-FUNCTION(add) {
-    UNUSED;
-    for (int64_t i = 0; i < length(&arguments[0]); i++)
-        floats(&arguments[2])[i] = floats(&arguments[0])[i] + floats(&arguments[1])[i];
-    return 0;
-}
-
 static int64_t elements(const AbiAny *argument) {
     const DLTensor *tensor = argument->pointer;
     int64_t count = 1;
     for (int i = 0; i < tensor->ndim; i++) count *= tensor->shape[i];
     return count;
+}
+
+/* c = a + b */
+FUNCTION(add) {
+    UNUSED;
+    for (int64_t i = 0; i < elements(&arguments[0]); i++)
+        floats(&arguments[2])[i] = floats(&arguments[0])[i] + floats(&arguments[1])[i];
+    return 0;
 }
 
 /* b = 3 a - 1; b may be a */
