@@ -14,9 +14,12 @@
 enum { PATH_MAX_BYTES = 4096, MESSAGE_MAX = 4000 };
 
 #define FFI_HINT " (TVM's libtvm_ffi.so has it: --native-preload)"
+#define RUNTIME_HINT                                                                               \
+    " (libtvm_runtime.so of the TVM that made the library has it: --native-preload)"
 
 struct NativeLoaded {
     void *handle;
+    bool older; /* TVM up to 0.20 made the library */
 };
 
 typedef void AnyFunction(void);
@@ -65,6 +68,11 @@ static int wait_for_group(int task, AbiGroup *group) {
     return 0;
 }
 
+/* The same of a library of TVM up to 0.20. */
+static AnyFunction *find_older(const NativeLoaded *loaded, const char *name) {
+    return loaded->older ? find_function(loaded->handle, name) : NULL;
+}
+
 typedef void SetRaised(const char *kind, const char *message);
 typedef int CreateFunction(void *self, AnyFunction *function, void (*deleter)(void *), void **out);
 typedef int GetGlobal(const AbiBytes *name, void **out);
@@ -94,6 +102,18 @@ static int look_up(void *context, const char *name, void **out) {
         "is registered by no loaded library (--native-preload libtvm_runtime_extra.so may help)");
 }
 
+/* The same for a library of TVM up to 0.20, whose functions call each other alone. */
+static int look_up_older(void *context, const char *name, void **out) {
+    char text[MESSAGE_MAX];
+    AnyFunction *own = find_older(context, name);
+    memcpy(out, &own, sizeof own); /* native_older_call_found gets it back */
+    if (own) return 0;
+    (void)snprintf(
+        text, sizeof text, "%s, which the code calls, is no function of the library", name);
+    native_older_set_error(text);
+    return -1;
+}
+
 typedef struct RuntimeFunction {
     const char *pointer; /* the variable in the library */
     const char *name;
@@ -105,6 +125,9 @@ static const RuntimeFunction runtime_functions[] = {
     {"__TVMBackendFreeWorkspace", "TVMBackendFreeWorkspace", (AnyFunction *)free_workspace},
     {"__TVMBackendParallelLaunch", "TVMBackendParallelLaunch", (AnyFunction *)launch_parallel},
     {"__TVMBackendParallelBarrier", "TVMBackendParallelBarrier", (AnyFunction *)wait_for_group},
+    {"__TVMAPISetLastError", "TVMAPISetLastError", (AnyFunction *)native_older_set_error},
+    {"__TVMBackendGetFuncFromEnv", "TVMBackendGetFuncFromEnv", (AnyFunction *)look_up_older},
+    {"__TVMFuncCall", "TVMFuncCall", (AnyFunction *)native_older_call_found},
     {"__TVMFFIFunctionCall", "TVMFFIFunctionCall", NULL},
     {"__TVMFFIErrorSetRaisedFromCStr", "TVMFFIErrorSetRaisedFromCStr", NULL},
     {"__TVMFFIErrorSetRaisedFromCStrParts", "TVMFFIErrorSetRaisedFromCStrParts", NULL},
@@ -123,8 +146,12 @@ static Error *fill_pointers(NativeLoaded *loaded) {
             FAIL(UNSUPPORTED, "it needs the function %s, which no loaded library has" FFI_HINT,
                 function->name);
     }
+    /* they come back as the contexts of look_up and look_up_older */
     NativeLoaded **context = dlsym(loaded->handle, "__tvm_ffi__library_ctx");
-    if (context) *context = loaded; /* comes back as look_up's context */
+    NativeLoaded **older = dlsym(loaded->handle, "__tvm_module_ctx");
+    if (context) *context = loaded;
+    if (older) *older = loaded;
+    loaded->older = older != NULL;
     return NULL;
 }
 
@@ -176,7 +203,10 @@ static Error *open_descriptor(int descriptor, void **out) {
     const char *text = reason();
     if (text_starts_with(text, path)) text += strlen(path);
     if (text_starts_with(text, ": ")) text += 2;
-    FAIL(UNSUPPORTED, "cannot be loaded: %s%s", text, strstr(text, "TVM") ? FFI_HINT : "");
+    FAIL(UNSUPPORTED, "cannot be loaded: %s%s", text,
+        strstr(text, "TVMFFI") ? FFI_HINT
+        : strstr(text, "TVM")  ? RUNTIME_HINT
+                               : "");
 }
 
 Error *native_loader_open(
@@ -201,9 +231,10 @@ void native_loader_close(NativeLoaded *loaded) {
     memory_free(loaded);
 }
 
-Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out) {
-    *out = (AbiFunction *)find_exported(loaded, name);
-    if (!*out) FAIL(NOT_FOUND, "the library has no function %s", name);
+Error *native_loader_find(NativeLoaded *loaded, const char *name, NativeCallee *out) {
+    *out = (NativeCallee){.function = (AbiFunction *)find_exported(loaded, name)};
+    if (!out->function) out->older = (OlderFunction *)find_older(loaded, name);
+    if (!out->function && !out->older) FAIL(NOT_FOUND, "the library has no function %s", name);
     return NULL;
 }
 
@@ -224,7 +255,8 @@ static AbiObject *take_raised(void) {
     return object;
 }
 
-Error *native_loader_raised(int code) {
+/* Makes an error of what a function raised before it returned the number `code`. */
+static Error *raised_error(int code) {
     AbiObject *object = take_raised();
     if (!object) FAIL(FAILED, "returned the error number %d", code);
     const AbiErrorObject *raised = (const AbiErrorObject *)object;
@@ -234,4 +266,13 @@ Error *native_loader_raised(int code) {
         raised->kind.data, (int)size, raised->message.data);
     native_loader_release(object);
     return error;
+}
+
+Error *native_loader_call(
+    const NativeCallee *callee, const AbiAny *arguments, uint32_t count, AbiAny *out_result) {
+    if (callee->older) return native_older_call(callee->older, arguments, count, out_result);
+    const int code = callee->function(NULL, arguments, (int32_t)count, out_result);
+    if (!code) return NULL;
+    *out_result = (AbiAny){.type = ABI_NONE};
+    return raised_error(code);
 }

@@ -2,7 +2,7 @@
 /* A library of compiled functions, loaded into this process: only a native worker does that. Called
  * by native_server.c, on the worker's only thread. */
 #include "base/error.h"
-#include "kernels/native/native_abi.h"
+#include "kernels/native/native_older.h"
 
 typedef struct NativeLoaded NativeLoaded;
 
@@ -17,9 +17,18 @@ MUST_CHECK Error *native_loader_open(
 /* Unloads the library; functions of it must not be used any more. */
 void native_loader_close(NativeLoaded *loaded);
 DEFINE_OWN(NativeLoaded, native_loader_close);
-/* Finds the function that TVM exports as __tvm_ffi_NAME. Errors: NOT_FOUND. */
-MUST_CHECK Error *native_loader_find(NativeLoaded *loaded, const char *name, AbiFunction **out);
-/* Makes an error of what the function raised before it returned the number `code`. */
-MUST_CHECK Error *native_loader_raised(int code);
+/* A function that was found; one of the two. */
+typedef struct NativeCallee {
+    AbiFunction *function;
+    OlderFunction *older;
+} NativeCallee;
+
+/* Finds the function that TVM exports as __tvm_ffi_NAME, or as NAME in a library of TVM up to 0.20,
+ * which is known by its symbol __tvm_module_ctx. Errors: NOT_FOUND. */
+MUST_CHECK Error *native_loader_find(NativeLoaded *loaded, const char *name, NativeCallee *out);
+/* Calls a function. *out_result is ABI_NONE before; an object in it is released with
+ * native_loader_release. Errors: FAILED what the function raised; UNSUPPORTED. */
+MUST_CHECK Error *native_loader_call(
+    const NativeCallee *callee, const AbiAny *arguments, uint32_t count, AbiAny *out_result);
 /* Releases an object that a function gave. */
 void native_loader_release(AbiObject *object);

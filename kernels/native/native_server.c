@@ -313,26 +313,24 @@ static Error *send_result(NativeServer *server) {
 }
 
 static Error *run_function(
-    NativeServer *server, AbiFunction *function, const Arguments *arguments) {
+    NativeServer *server, const NativeCallee *callee, const Arguments *arguments) {
     drop_given(server);
-    int code = function(NULL, arguments->items, (int32_t)arguments->count, &server->given);
-    if (!code) return send_result(server);
-    server->given = (AbiAny){0};
-    return native_loader_raised(code);
+    TRY(native_loader_call(callee, arguments->items, arguments->count, &server->given));
+    return send_result(server);
 }
 
 static Error *serve_call(NativeServer *server, ByteReader *in) {
     char *name;
     uint32_t count;
-    AbiFunction *function;
+    NativeCallee callee;
     Arguments arguments = {0};
     TRY(byte_read_text(in, RING_PAYLOAD_MAX, &name));
     Error *error = byte_read_count(in, 1, &count);
     if (!error && !server->loaded)
         error = error_make(ERROR_CORRUPT, __FILE__, __LINE__, "a call without a library");
-    if (!error) error = native_loader_find(server->loaded, name, &function);
+    if (!error) error = native_loader_find(server->loaded, name, &callee);
     if (!error) error = read_arguments(server, in, count, &arguments);
-    if (!error) error = run_function(server, function, &arguments);
+    if (!error) error = run_function(server, &callee, &arguments);
     arguments_deinit(&arguments);
     memory_free(name);
     return error;

@@ -97,6 +97,20 @@ def test_a_graph_stops_anywhere_and_goes_on_in_another_home(home, files):
         same(load(files / "z.npz"), expected(X))
 
 
+def test_a_graph_calls_functions_as_tvm_compiled_them_before(home, tmp_path):
+    graph = Graph()
+    mask = graph.variable("mask", [4], "uint1")
+    turned = graph.call("invert", [mask], [([4], "uint1", None)])
+    tripled = graph.call("scale_twice", [graph.variable("x", [2, 3])], [([2, 3], "float32", None)])
+    graph.write(tmp_path / "g.json", tripled, turned)
+    home.call("register", "m", tmp_path / "g.json", "--library", os.path.join(LIBRARIES, "libnative-older.so"))
+    np.savez(tmp_path / "x.npz", x=X.T, mask=np.array([True, False, False, True]))
+    home.call("run", "m", "--input", tmp_path / "x.npz", "--output", tmp_path / "y.npz", "--native")  # needs no library of TVM
+    found = load(tmp_path / "y.npz")
+    assert found["invert_1"].tolist() == [False, True, True, False]
+    assert found["scale_twice_3"].tobytes() == (9 * X.T - 4).tobytes()
+
+
 @pytest.fixture
 def worker(monkeypatch):
     monkeypatch.setenv("LAYOVER_WORKER", harness.binary())

@@ -5,7 +5,7 @@
 static void test_a_loaded_library_computes_here(void **state) {
     (void)state;
     OWN(NativeLoaded, loaded) = NULL;
-    AbiFunction *function;
+    NativeCallee callee;
     int64_t cells[] = {1, 2}, count = 2;
     DLTensor tensor = {
         .data = cells, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLInt, 64, 1}, .shape = &count};
@@ -13,14 +13,17 @@ static void test_a_loaded_library_computes_here(void **state) {
     AbiAny result = {0};
     const NativeImage image = native_image("sample");
     assert_ok(native_loader_open(image.bytes, image.size, image.preload, &loaded));
-    assert_ok(native_loader_find(loaded, "double_cells", &function));
-    assert_int_equal(function(NULL, &argument, 1, &result), 0);
+    assert_ok(native_loader_find(loaded, "double_cells", &callee));
+    assert_ok(native_loader_call(&callee, &argument, 1, &result));
     assert_true(cells[0] == 2 && cells[1] == 4);
     assert_fails_saying(
-        NOT_FOUND, "no function nothing", native_loader_find(loaded, "nothing", &function));
-    assert_ok(native_loader_find(loaded, "refuse", &function));
+        NOT_FOUND, "no function nothing", native_loader_find(loaded, "nothing", &callee));
+    assert_ok(native_loader_find(loaded, "refuse", &callee));
     assert_fails_saying(FAILED, "ValueError: the argument is not liked",
-        native_loader_raised(function(NULL, NULL, 0, &result)));
+        native_loader_call(&callee, NULL, 0, &result));
+    /* of the C library, which every library has */
+    assert_fails_saying(
+        NOT_FOUND, "no function getpid", native_loader_find(loaded, "getpid", &callee));
 }
 
 int test_native_loader(void) {

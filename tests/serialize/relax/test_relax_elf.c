@@ -63,6 +63,25 @@ static void test_relax_elf_refuses_tables_outside_the_file(void **state) {
     REFUSED(UNSUPPORTED, example.symbols[1].st_name = UINT32_MAX, "none of the symbols");
 }
 
+static void test_relax_elf_tells_what_a_library_exports(void **state) {
+    (void)state;
+    ElfExample example;
+    bool exported;
+    elf_example_init(&example, "wanted", "value", 5);
+    example.sections[1].sh_type = SHT_DYNSYM;
+    example.symbols[1].st_value = 5; /* in no bytes of the file, as a variable that starts as 0 */
+    assert_ok(relax_elf_exports(&example, sizeof example, "wanted", &exported));
+    assert_true(exported);
+    assert_ok(relax_elf_exports(&example, sizeof example, "want", &exported));
+    assert_false(exported);
+    example.sections[1].sh_type = SHT_SYMTAB; /* for debuggers alone */
+    assert_ok(relax_elf_exports(&example, sizeof example, "wanted", &exported));
+    assert_false(exported);
+    example.header.e_machine = EM_S390;
+    assert_fails_saying(UNSUPPORTED, "a library for S/390",
+        relax_elf_exports(&example, sizeof example, "wanted", &exported));
+}
+
 /* Any bytes are refused or give a value inside the file. */
 static void test_relax_elf_survives_truncation_and_flipped_bits(void **state) {
     (void)state;
@@ -89,6 +108,7 @@ int test_relax_elf(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relax_elf_finds_the_value_of_a_symbol),
         cmocka_unit_test(test_relax_elf_refuses_other_files_in_one_sentence),
+        cmocka_unit_test(test_relax_elf_tells_what_a_library_exports),
         cmocka_unit_test(test_relax_elf_refuses_tables_outside_the_file),
         cmocka_unit_test(test_relax_elf_survives_truncation_and_flipped_bits),
     };
