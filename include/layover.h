@@ -58,6 +58,22 @@ LAYOVER_API const char *layover_model_input_name(
 LAYOVER_API const char *layover_model_output_name(
     const LayoverModel *model, const char *function, uint32_t index);
 
+/* The type of an input or output. */
+enum { LAYOVER_RANK_MAX = 8 };
+typedef struct LayoverType {
+    DLDataType dtype; /* bits 0: any */
+    int32_t rank;     /* -1: any */
+    int64_t dims[LAYOVER_RANK_MAX]; /* of `rank`; -1: any */
+} LayoverType;
+/* Read a type. Errors: INVALID the index; UNSUPPORTED it is a list, or no tensor of DLPack. */
+LAYOVER_API LayoverError *layover_model_input_type(
+    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out_type);
+LAYOVER_API LayoverError *layover_model_output_type(
+    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out_type);
+/* Finds an output by its name. Errors: NOT_FOUND, naming the outputs. */
+LAYOVER_API LayoverError *layover_model_find_output(
+    const LayoverModel *model, const char *function, const char *name, uint32_t *out_index);
+
 typedef enum LayoverState {
     LAYOVER_FINISHED = 0,
     LAYOVER_SUSPENDED = 1,
@@ -79,7 +95,8 @@ LAYOVER_API LayoverError *layover_execution_run(
     LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
 /* Stops the execution at its next safepoint. Threads: any; signal handlers may call it, too. */
 LAYOVER_API void layover_execution_request_suspend(LayoverExecution *execution);
-/* Reads one output of a finished execution. The caller calls the tensor's deleter. */
+/* Reads one output of a finished execution; a result that is no tuple is output 0. The caller calls
+ * the tensor's deleter. */
 LAYOVER_API LayoverError *layover_execution_output(
     LayoverExecution *execution, uint32_t index, DLManagedTensor **out_tensor);
 /* Writes a checkpoint file (.lvc) atomically and durably. */
@@ -268,6 +285,13 @@ LAYOVER_API LayoverError *layover_execution_set_input(LayoverExecution *executio
 /* Finds a parameter by its name. Errors: NOT_FOUND. */
 LAYOVER_API LayoverError *layover_execution_find_input(
     LayoverExecution *execution, const char *function, const char *name, uint32_t *out_parameter);
+/* Sets the inputs that a file of named tensors has: TVM's list of params (save_param_dict) or
+ * MXNet's .params. Names that no input has are skipped, as TVM skips them.
+ *
+ * out_set: how many inputs were set.
+ * Errors:  CORRUPT, UNSUPPORTED the bytes; INVALID a tensor that does not fit, naming it. */
+LAYOVER_API LayoverError *layover_execution_load_params(LayoverExecution *execution,
+    const char *function, const void *bytes, size_t size, uint32_t *out_set);
 /* Calls a function with the inputs that are set; layover_execution_run then runs it. Errors:
  * CONFLICT a call is under way; INVALID an input is not set. */
 LAYOVER_API LayoverError *layover_execution_invoke_stateful(

@@ -298,6 +298,36 @@ class Module:
         return handle_of("layover_module_get_model", self.handle)
 
 
+class Type(ctypes.Structure):
+    _fields_ = [("dtype", DType), ("rank", c_int32), ("dims", c_int64 * 8)]
+
+    def read(self):
+        """(element type or None, shape or None)"""
+        dtype = _numpy_dtype(self.dtype) if self.dtype.bits else None
+        return dtype, None if self.rank < 0 else tuple(self.dims[:self.rank])
+
+
+class Ports:
+    """What a model says of a function's inputs and outputs."""
+
+    def __init__(self, model, function="main"):
+        self.model, self.function = model, function.encode()
+        counts = c_uint32(), c_uint32()
+        call("layover_model_function", model, self.function, byref(counts[0]), byref(counts[1]))
+        self.input_count, self.output_count = (count.value for count in counts)
+
+    def type(self, which, index):
+        """which: input or output."""
+        found = Type()
+        call(f"layover_model_{which}_type", self.model, self.function, c_uint32(index), byref(found))
+        return found.read()
+
+    def find_output(self, name):
+        found = c_uint32()
+        call("layover_model_find_output", self.model, self.function, name.encode(), byref(found))
+        return found.value
+
+
 class Execution:
     """One with values of any kind; function None: the stateful interface."""
 
@@ -330,6 +360,12 @@ class Execution:
         call("layover_execution_find_input", self.handle, function.encode(), name.encode(), byref(found))
         return found.value
 
+    def load_params(self, function, data):
+        """How many inputs were set."""
+        count = c_uint32()
+        call("layover_execution_load_params", self.handle, function.encode(), data, ctypes.c_size_t(len(data)), byref(count))
+        return count.value
+
     def invoke(self, function):
         call("layover_execution_invoke_stateful", self.handle, function.encode())
 
@@ -343,6 +379,13 @@ class Execution:
 
     def output(self, *path):
         return value_of("layover_execution_get_output", self.handle, (c_uint32 * max(len(path), 1))(*path), c_uint32(len(path)))
+
+    def output_tensor(self, index):
+        managed = POINTER(Managed)()
+        call("layover_execution_output", self.handle, c_uint32(index), byref(managed))
+        array = view(managed).copy()
+        managed.contents.deleter(managed)
+        return array
 
     def free(self):
         _library.layover_execution_free(self.handle)

@@ -138,6 +138,38 @@ def test_a_graph_has_the_same_bits_stopped_after_every_instruction(home, files, 
     same(dict(zip(expected(X), results)), expected(X))
 
 
+def test_a_program_uses_any_executable_as_it_used_the_graph_executor(home, files, worker):
+    home.call("compile", files / "g.json", "--library", LIBRARY, "-o", files / "m.lvx")
+    module = library_modules.Module(files / "m.lvx")
+    module.allow_native(RUNTIME)
+    ports = library_modules.Ports(module.model())
+    assert (ports.input_count, ports.output_count) == (2, 3)
+    float32 = np.dtype(np.float32)
+    assert [ports.type("input", i) for i in range(2)] == [(float32, (3, 2)), (float32, (6,))]
+    assert ports.type("output", ports.find_output("both_8")) == (float32, (2, 3))
+    with pytest.raises(library_modules.LibraryError, match="NOT_FOUND function main has no output z; it has both_8, both_5, x"):
+        ports.find_output("z")
+    with pytest.raises(library_modules.LibraryError, match="INVALID input 2 of main, which has 2"):
+        ports.type("input", 2)
+    execution = library_modules.Execution(module.model())
+    with pytest.raises(library_modules.LibraryError, match="INVALID params: w: .*float64"):
+        write_params(files / "wrong.params", {"w": W.astype(np.float64)})
+        execution.load_params("main", (files / "wrong.params").read_bytes())
+    with pytest.raises(library_modules.LibraryError, match="CORRUPT params"):
+        execution.load_params("main", b"")
+    write_params(files / "more.params", {"w": W, "unknown": W})
+    assert execution.load_params("main", (files / "more.params").read_bytes()) == 1
+    for x in (X, 2 * X):
+        execution.set_input("main", execution.find_input("main", "x"), x)
+        execution.invoke("main")
+        assert not execution.run(7)
+        execution.through(files / "c.lvc")  # also between two runs, the params stay
+        assert execution.run()
+        same({name: execution.output_tensor(ports.find_output(name)) for name in expected(x)}, expected(x))
+    execution.free()
+    module.close()
+
+
 class NativeNode(Node):
     def command(self):
         return [*super().command(), *ALLOWED]
