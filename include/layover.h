@@ -61,8 +61,8 @@ LAYOVER_API const char *layover_model_output_name(
 /* The type of an input or output. */
 enum { LAYOVER_RANK_MAX = 8 };
 typedef struct LayoverType {
-    DLDataType dtype; /* bits 0: any */
-    int32_t rank;     /* -1: any */
+    DLDataType dtype;               /* bits 0: any */
+    int32_t rank;                   /* -1: any */
     int64_t dims[LAYOVER_RANK_MAX]; /* of `rank`; -1: any */
 } LayoverType;
 /* Read a type. Errors: INVALID the index; UNSUPPORTED it is a list, or no tensor of DLPack. */
