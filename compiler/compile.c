@@ -197,8 +197,13 @@ static Error *compile_relay(
 /* A graph whose nodes are functions of a library, which are compiled already. */
 static Error *compile_graph(
     const NnvmGraph *graph, const CompileOptions *options, Executable **out) {
-    const GraphFiles files = {
-        options->params, options->params_size, options->library, options->library_size};
+    const GraphFiles files = {.params = options->params,
+        .params_size = options->params_size,
+        .library = options->library,
+        .library_size = options->library_size,
+        .hole_begin = options->hole_begin,
+        .hole_size = options->hole_size,
+        .inner_params = options->inner_params};
     if (!nnvm_graph_is_native(graph))
         FAIL(INVALID, "a library is given, but no node of the graph is a tvm_op, which calls one");
     if (precision_is_lower(options->precision))

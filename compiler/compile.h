@@ -29,10 +29,12 @@ typedef struct CompileOptions {
     /* The bytes of the weights' file beside a graph of NNVM; NULL: none. */
     const uint8_t *params;
     size_t params_size;
-    /* The bytes of the library whose functions a graph of TVM's graph executor calls; NULL: none.
-     */
+    /* The library whose functions a graph of TVM's graph executor calls; NULL: none. */
     const uint8_t *library;
     size_t library_size;
+    /* As in GraphFiles (graph_translate.h). */
+    size_t hole_begin, hole_size;
+    bool inner_params;
 } CompileOptions;
 
 /* Compiles a source. format: onnx, relay, nnvm, lva. Errors: UNSUPPORTED formats, precisions and

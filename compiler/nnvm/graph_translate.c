@@ -164,7 +164,9 @@ static Error *add_library(const Translation *self) {
         FAIL(CORRUPT, "no shared library: its %lld bytes do not begin like an ELF file",
             (long long)size);
     TRY(tensor_create_on_host(device_host(), DTYPE_UINT8, &shape, &tensor));
-    memcpy(tensor_data(tensor), self->files->library, (size_t)size);
+    uint8_t *bytes = tensor_data(tensor);
+    memcpy(bytes, self->files->library, (size_t)size);
+    memset(bytes + self->files->hole_begin, 0, self->files->hole_size);
     TRY(executable_builder_add_constant(
         self->emit->builder, value_object(OBJECT_TENSOR, TAKE(tensor)), 0, &index));
     return executable_builder_set_native_library(self->emit->builder, index, NULL);
@@ -197,7 +199,8 @@ Error *graph_translate(const NnvmGraph *graph, const GraphFiles *files, Executab
     OWN(GraphEmit, emit) = NULL;
     TRY(graph_plan_read(graph, &plan));
     TRY(graph_lives_find(plan));
-    TRY(nnvm_params_read(files->params, files->params_size, &params));
+    TRY((files->inner_params ? nnvm_params_read_inner : nnvm_params_read)(
+        files->params, files->params_size, &params));
     TRY(graph_emit_create(plan, &emit));
     Translation self = {.plan = plan, .params = params, .files = files, .emit = emit};
     return translate(&self, out);

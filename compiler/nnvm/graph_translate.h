@@ -23,6 +23,9 @@ typedef struct GraphFiles {
     size_t params_size;
     const uint8_t *library; /* a shared library, which becomes the executable's (docs/native.md) */
     size_t library_size;
+    /* Bytes of the library that are stored as zeros, because they are here already; 0: none. */
+    size_t hole_begin, hole_size;
+    bool inner_params; /* params are those that a library has inside */
 } GraphFiles;
 
 /* Errors: CORRUPT, INVALID, UNSUPPORTED, TOO_LARGE: "node 3: relu (fused_relu): …", "params: …". */

@@ -235,7 +235,18 @@ static Error *read_all(ByteReader *reader, NnvmParams *params) {
     return byte_reader_check_end(reader);
 }
 
-Error *nnvm_params_read(const uint8_t *data, size_t size, NnvmParams **out) {
+static Error *read_inner(ByteReader *reader, NnvmParams *params) {
+    uint64_t count, other;
+    TRY(read_count(reader, NAME_BYTES_MIN + TVM_TENSOR_BYTES, "params", &count));
+    TRY(read_count(reader, NAME_BYTES_MIN, "names", &other));
+    TRY(check_same(count, other));
+    TRY(make_items(params, count));
+    TRY(read_names(reader, false, params));
+    return read_tensors(reader, false, params);
+}
+
+static Error *read_with(Error *(*read)(ByteReader *reader, NnvmParams *params), const uint8_t *data,
+    size_t size, NnvmParams **out) {
     OWN(NnvmParams, params) = NULL;
     void *memory;
     TRY(memory_alloc(1, sizeof *params, &memory));
@@ -243,8 +254,16 @@ Error *nnvm_params_read(const uint8_t *data, size_t size, NnvmParams **out) {
     TRY(name_map_create(&params->by_name));
     if (data) {
         ByteReader reader = byte_reader(data, size);
-        TRY_WRAP(read_all(&reader, params), "params");
+        TRY_WRAP(read(&reader, params), "params");
     }
     *out = TAKE(params);
     return NULL;
+}
+
+Error *nnvm_params_read(const uint8_t *data, size_t size, NnvmParams **out) {
+    return read_with(read_all, data, size, out);
+}
+
+Error *nnvm_params_read_inner(const uint8_t *data, size_t size, NnvmParams **out) {
+    return read_with(read_inner, data, size, out);
 }

@@ -31,6 +31,9 @@ typedef struct NnvmParams {
 
 /* data NULL: none. Errors: CORRUPT, UNSUPPORTED, each naming the tensor and the value. */
 MUST_CHECK Error *nnvm_params_read(const uint8_t *data, size_t size, NnvmParams **out);
+/* The same of the bytes that a library has beside its graph: u64 count, and TVM's list from its
+ * names on; what follows is not read. */
+MUST_CHECK Error *nnvm_params_read_inner(const uint8_t *data, size_t size, NnvmParams **out);
 void nnvm_params_release(NnvmParams *params);
 DEFINE_OWN(NnvmParams, nnvm_params_release);
 NnvmParam *nnvm_params_find(const NnvmParams *params, const char *name);

@@ -116,6 +116,46 @@ static bool exports(const void *data, size_t size, RelaxText name) {
     return !error;
 }
 
+/* The content of the module that makes a graph executor: str graph, u64 count of params, vec<str>
+ * names, tensors, str name of the module. */
+static Error *unpack_graph(ByteReader *reader, bool *out_found, RelaxLibraryGraph *out) {
+    uint64_t count;
+    Bytes kind, json;
+    TRY(read_count(reader, "modules", &count));
+    for (uint64_t i = 0; i < count; i++) {
+        TRY_WRAP(read_bytes(reader, "kind", &kind), "module %" PRIu64, i);
+        if (is_kind(kind, "_lib")) continue;
+        if (!is_kind(kind, "GraphExecutorFactory") && !is_kind(kind, "GraphRuntimeFactory")) break;
+        TRY_WRAP(read_bytes(reader, "the graph", &json), "module %" PRIu64, i);
+        out->json = json.data;
+        out->json_size = json.size;
+        out->params = reader->data + reader->position;
+        out->params_size = byte_reader_left(reader);
+        *out_found = true;
+        break; /* the sizes of other modules are not known */
+    }
+    return NULL;
+}
+
+Error *relax_library_find_graph(
+    const void *data, size_t size, bool *out_found, RelaxLibraryGraph *out) {
+    const char *const symbol = symbols[SYMBOLS - 1];
+    const uint8_t *blob;
+    size_t blob_size, found;
+    Bytes content;
+    bool exported;
+    *out_found = false;
+    TRY(relax_elf_exports(data, size, symbol, &exported));
+    if (!exported) return NULL;
+    TRY(relax_elf_find(data, size, &symbol, 1, &blob, &blob_size, &found));
+    ByteReader reader = byte_reader(blob, blob_size);
+    TRY(read_bytes(&reader, "the modules of the library", &content));
+    reader = byte_reader(content.data, content.size);
+    out->blob_begin = (size_t)(content.data - (const uint8_t *)data);
+    out->blob_size = content.size;
+    return unpack_graph(&reader, out_found, out);
+}
+
 Error *relax_library_exports(const void *data, size_t size, const char *name, bool *out_exported) {
     bool older;
     TextBuilder OWN_TEXT(symbol) = {0};

@@ -29,6 +29,17 @@ static Error *use_relax(const uint8_t *data, size_t size) {
     return NULL;
 }
 
+static Error *use_graph(const uint8_t *data, size_t size) {
+    RelaxLibraryGraph graph;
+    bool found;
+    TRY(relax_library_find_graph(data, size, &found, &graph));
+    if (!found) return NULL;
+    assert(graph.json >= data && graph.json + graph.json_size <= data + size);
+    assert(graph.params >= data && graph.params + graph.params_size <= data + size);
+    assert(graph.blob_begin <= size && graph.blob_size <= size - graph.blob_begin);
+    return NULL;
+}
+
 static Error *use_relay(const uint8_t *data, size_t size) {
     TextBuilder OWN_TEXT(text) = {0};
     OWN(RelayFile, file) = NULL;
@@ -38,6 +49,7 @@ static Error *use_relay(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     error_free(use_relax(data, size)); /* either is right */
+    error_free(use_graph(data, size)); /* either is right */
     error_free(use_relay(data, size)); /* either is right */
     return 0;
 }

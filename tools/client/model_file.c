@@ -169,6 +169,9 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
         if (precision_is_lower(options->precision))
             FAIL(UNSUPPORTED, "--precision %s: an executable is compiled already",
                 options->precision);
+        bool is_graph = false;
+        if (translated) TRY(model_graph_load_library(path, &is_graph, out_executable));
+        if (is_graph) return NULL;
         if (translated) return model_relax_load(path, out_executable);
         return executable_read_file(path, access->pool, out_executable);
     }

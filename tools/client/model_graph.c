@@ -53,3 +53,37 @@ Error *model_graph_compile(const ModelFileOptions *options, CompileOptions *inou
     *out_executable = TAKE(executable);
     return NULL;
 }
+
+static Error *compile_inner(
+    const uint8_t *data, size_t size, bool *out_found, Executable **out_executable) {
+    RelaxLibraryGraph inner;
+    OWN(Executable, executable) = NULL;
+    *out_found = false;
+    if (!relax_library_probe(data, size)) return NULL;
+    TRY(relax_library_find_graph(data, size, out_found, &inner));
+    if (!*out_found) return NULL;
+    const CompileOptions options = {.params = inner.params,
+        .params_size = inner.params_size,
+        .inner_params = true,
+        .library = data,
+        .library_size = size,
+        .hole_begin = inner.blob_begin,
+        .hole_size = inner.blob_size};
+    TRY(compile_source("nnvm", inner.json, inner.json_size, &options, &executable));
+    TRY(check_library(executable, data, size));
+    *out_executable = TAKE(executable);
+    return NULL;
+}
+
+Error *model_graph_load_library(const char *path, bool *out_found, Executable **out_executable) {
+    OWN(MappedFile, file) = NULL;
+    OWN(Executable, executable) = NULL;
+    *out_found = false;
+    TRY(file_map(path, MODEL_FILE_SIZE_MAX, &file));
+    if (!file) return NULL;
+    Error *error = compile_inner(
+        mapped_file_data(file), (size_t)mapped_file_size(file), out_found, &executable);
+    TRY(check_damage(path, file, error_wrap(error, "%s", path)));
+    *out_executable = TAKE(executable);
+    return NULL;
+}

@@ -9,3 +9,7 @@
  * does not export. */
 MUST_CHECK Error *model_graph_compile(const ModelFileOptions *options,
     CompileOptions *inout_compile, const uint8_t *data, size_t size, Executable **out_executable);
+/* Compiles the graph that is inside a library with its params. *out_found: false: there is none,
+ * and *out_executable is unchanged. Errors start with the path. */
+MUST_CHECK Error *model_graph_load_library(
+    const char *path, bool *out_found, Executable **out_executable);

@@ -15,7 +15,10 @@ static Error *translate(const char *nodes, const char *param, int64_t dim, Execu
     OWN(NnvmGraph, graph) = NULL;
     graph_write(nodes, &json);
     nnvm_write_params(param, dim, &params);
-    const GraphFiles files = {params.data, params.size, elf, sizeof elf};
+    const GraphFiles files = {.params = params.data,
+        .params_size = params.size,
+        .library = elf,
+        .library_size = sizeof elf};
     assert_ok(nnvm_graph_read((const uint8_t *)text_builder_get(&json), json.size, &graph));
     return graph_translate(graph, &files, out);
 }

@@ -86,8 +86,31 @@ static void test_nnvm_params_refuses_hostile_counts(void **state) {
         nnvm_params_read((const uint8_t *)&words[2], 8, &params));
 }
 
+static void test_nnvm_params_reads_those_inside_a_library(void **state) {
+    (void)state;
+    ByteWriter OWN_BYTES(list) = {0};
+    ByteWriter OWN_BYTES(inner) = {0};
+    NnvmParams *params = NULL;
+    nnvm_write_params("w", 3, &list);
+    byte_write_u64(&inner, 1);
+    byte_write_bytes(&inner, list.data + 16, 8 + 9); /* the count of names, and the name */
+    byte_write_bytes(&inner, list.data + 16 + 8 + 9 + 8, list.size - 16 - 8 - 9 - 8);
+    const size_t size = inner.size;
+    byte_write_u64(&inner, 7); /* something else */
+    assert_ok(byte_writer_check(&inner));
+    assert_ok(nnvm_params_read_inner(inner.data, inner.size, &params));
+    assert_int_equal(nnvm_params_find(params, "w")->tensor->shape.dims[0], 3);
+    nnvm_params_release(params);
+    for (size_t i = 0; i < size; i++)
+        assert_fails(CORRUPT, nnvm_params_read_inner(inner.data, i, &params));
+    inner.data[0] = 2;
+    assert_fails_saying(
+        CORRUPT, "2 params in the", nnvm_params_read_inner(inner.data, inner.size, &params));
+}
+
 int test_nnvm_params(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nnvm_params_reads_those_inside_a_library),
         cmocka_unit_test(test_nnvm_params_reads_every_form_of_mxnets_tensors),
         cmocka_unit_test(test_nnvm_params_refuses_damaged_bytes),
         cmocka_unit_test(test_nnvm_params_refuses_hostile_counts),

@@ -111,6 +111,23 @@ def test_a_graph_calls_functions_as_tvm_compiled_them_before(home, tmp_path):
     assert found["scale_twice_3"].tobytes() == (9 * X.T - 4).tobytes()
 
 
+def test_a_library_with_its_graph_and_params_inside_needs_no_other_file(home, tmp_path):
+    library = os.path.join(LIBRARIES, "libnative-graph.so")
+    home.call("register", "m", library)
+    np.savez(tmp_path / "none.npz")
+    home.refuses("run", "m", "--input", tmp_path / "none.npz", "--output", tmp_path / "y.npz", code=FORBIDDEN, words=("native code",))
+    home.call("run", "m", "--input", tmp_path / "none.npz", "--output", tmp_path / "y.npz", "--native")
+    assert load(tmp_path / "y.npz")["y"].tolist() == [5, -22]
+    with open(library, "rb") as file:
+        whole = file.read()
+    at = whole.index(b"list_shape")
+    (tmp_path / "bad.so").write_bytes(whole[:at] + b"list_shapE" + whole[at + 10:])
+    home.refuses("register", "m", tmp_path / "bad.so", words=("bad.so", "attrs, shape", "list_shapE"))
+    with Daemon(home, "--native-tenant", "default") as daemon:
+        home.call("register", "there", library)  # the file goes to the daemon
+        assert daemon.finished(daemon.submit("there", {}))["y"].tolist() == [5, -22]
+
+
 @pytest.fixture
 def worker(monkeypatch):
     monkeypatch.setenv("LAYOVER_WORKER", harness.binary())

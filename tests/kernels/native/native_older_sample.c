@@ -13,6 +13,49 @@ EXPORTED int (*__TVMFuncCall)(void *function, OlderValue *values, int *types, in
 EXPORTED void *(*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int);
 EXPORTED int (*__TVMBackendFreeWorkspace)(int, int, void *);
 
+/* With SAMPLE_GRAPH, the library has a graph and its params inside, as TVM 0.7 to 0.19 export a
+ * model as a whole: y = scale_twice(w). */
+#ifdef SAMPLE_GRAPH
+#define GRAPH                                                                                      \
+    "{\"nodes\": [{\"op\": \"null\", \"name\": \"w\", \"inputs\": []}, {\"op\": \"tvm_op\", "      \
+    "\"name\": "                                                                                   \
+    "\"y\", \"attrs\": {\"func_name\": \"scale_twice\", \"num_inputs\": \"1\", \"num_outputs\": "  \
+    "\"1\", "                                                                                      \
+    "\"flatten_data\": \"0\"}, \"inputs\": [[0, 0, 0]]}], \"arg_nodes\": [0], \"heads\": [[1, 0, " \
+    "0]], "                                                                                        \
+    "\"attrs\": {\"dltype\": [\"list_str\", [\"float32\", \"float32\"]], \"storage_id\": "         \
+    "[\"list_int\", [0, 1]], \"shape\": [\"list_shape\", [[2], [2]]]}, \"node_row_ptr\": [0, 1, "  \
+    "2]}"
+#define KIND "GraphExecutorFactory"
+#define TREE "_import_tree"
+typedef struct __attribute__((packed)) Blob {
+    uint64_t size, modules;
+    uint64_t kind_size;
+    char kind[sizeof KIND - 1];
+    uint64_t graph_size;
+    char graph[sizeof GRAPH - 1];
+    uint64_t params, names, name_size;
+    char name[1];
+    uint64_t magic, reserved;
+    int32_t device, device_id, rank;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t dim, bytes;
+    float values[2];
+    uint64_t module_size;
+    char module[7];
+    uint64_t library_size;
+    char library[4];
+    uint64_t tree_size;
+    char tree[sizeof TREE - 1];
+    uint64_t row_count, rows[3], child_count, children[1];
+} Blob;
+EXPORTED const Blob __tvm_dev_mblob;
+const Blob __tvm_dev_mblob = {sizeof(Blob) - 8, 3, sizeof KIND - 1, KIND, sizeof GRAPH - 1, GRAPH,
+    1, 1, 1, "w", UINT64_C(0xDD5E40F096B4A13F), 0, 1, 0, 1, 2, 32, 1, 2, 8, {1, -2}, 7, "default",
+    4, "_lib", sizeof TREE - 1, TREE, 3, {0, 1, 1}, 1, {1}};
+#endif
+
 #define FUNCTION(name)                                                                             \
     EXPORTED OlderFunction name;                                                                   \
     int name(OlderValue *values, int *types, int count, OlderValue *out_result, int *out_type,     \

@@ -74,11 +74,46 @@ static void test_relax_library_finds_raw_files_and_libraries(void **state) {
     assert_memory_equal(data, "bytes", 5);
 }
 
+static Error *find_graph(const ByteWriter *blob, size_t size, bool *out_found,
+    const uint8_t **out_data, RelaxLibraryGraph *out, ElfExample *example) {
+    elf_example_init(example, "__tvm_dev_mblob", blob->data, size);
+    example->sections[1].sh_type = SHT_DYNSYM;
+    *out_data = (const uint8_t *)example;
+    return relax_library_find_graph(example, sizeof *example, out_found, out);
+}
+
+static void test_relax_library_finds_graphs_with_their_params(void **state) {
+    (void)state;
+    ElfExample example;
+    RelaxLibraryGraph graph;
+    const uint8_t *data;
+    bool found;
+    ByteWriter OWN_BYTES(blob) = {0};
+    ByteWriter OWN_BYTES(other) = {0};
+    write_modules(&blob, true, "GraphExecutorFactory", "{}");
+    assert_ok(find_graph(&blob, blob.size, &found, &data, &graph, &example));
+    assert_true(found);
+    assert_int_equal(graph.json_size, 2);
+    assert_memory_equal(graph.json, "{}", 2);
+    assert_int_equal(graph.params_size, 8 + 4); /* here what follows: _lib */
+    assert_int_equal(graph.blob_size, blob.size - 8);
+    assert_memory_equal(data + graph.blob_begin, blob.data + 8, graph.blob_size);
+    for (size_t size = 0; size < blob.size; size++)
+        assert_fails(CORRUPT, find_graph(&blob, size, &found, &data, &graph, &example));
+    write_modules(&other, true, "relax.Executable", "bytes");
+    assert_ok(find_graph(&other, other.size, &found, &data, &graph, &example));
+    assert_false(found);
+    elf_example_init(&example, "another", "value", 5);
+    assert_ok(relax_library_find_graph(&example, sizeof example, &found, &graph));
+    assert_false(found);
+}
+
 int test_relax_library(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relax_library_unpacks_both_forms),
         cmocka_unit_test(test_relax_library_refuses_other_modules_and_truncation),
         cmocka_unit_test(test_relax_library_finds_raw_files_and_libraries),
+        cmocka_unit_test(test_relax_library_finds_graphs_with_their_params),
     };
     return cmocka_run_group_tests_name("relax_library", tests, NULL, NULL);
 }
