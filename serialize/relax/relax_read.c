@@ -226,6 +226,8 @@ static Error *read_magic(ByteReader *reader, bool outline, RelaxFile *file, bool
         if (magic != RELAX_MAGIC_1 && magic != RELAX_MAGIC_2)
             FAIL(CORRUPT, "no Relax executable: it starts with %#" PRIx64, length);
         size_t left = byte_reader_left(reader) + sizeof magic;
+        if (length < sizeof magic)
+            FAIL(CORRUPT, "%" PRIu64 " bytes of content; the number it begins with has 8", length);
         if (!outline && length > left)
             FAIL(CORRUPT, "%" PRIu64 " bytes of content, but only %zu are left", length, left);
         if (!outline) reader->size = reader->position - sizeof magic + (size_t)length;

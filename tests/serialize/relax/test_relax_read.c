@@ -92,6 +92,20 @@ static void test_relax_read_bounds_counts_by_the_bytes_left(void **state) {
         relax_file_read(writer.data, writer.size, false, &file));
 }
 
+static void test_relax_read_refuses_a_length_below_the_magic_number(void **state) {
+    (void)state;
+    RelaxFile *file;
+    for (uint64_t length = 0; length < 8; length++) {
+        ByteWriter OWN_BYTES(writer) = {0};
+        byte_write_u64(&writer, length);
+        byte_write_u64(&writer, RELAX_MAGIC_1);
+        byte_write_u64(&writer, 4); /* of the version, which is not there */
+        assert_ok(byte_writer_check(&writer));
+        assert_fails_saying(CORRUPT, "bytes of content; the number it begins with has 8",
+            relax_file_read(writer.data, writer.size, false, &file));
+    }
+}
+
 int test_relax_read(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relax_read_tells_generations_apart_by_their_constants),
@@ -99,6 +113,7 @@ int test_relax_read(void) {
         cmocka_unit_test(test_relax_read_refuses_what_is_no_relax_file),
         cmocka_unit_test(test_relax_read_refuses_tensors_whose_size_is_wrong),
         cmocka_unit_test(test_relax_read_bounds_counts_by_the_bytes_left),
+        cmocka_unit_test(test_relax_read_refuses_a_length_below_the_magic_number),
     };
     return cmocka_run_group_tests_name("relax_read", tests, NULL, NULL);
 }
