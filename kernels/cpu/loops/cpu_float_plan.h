@@ -4,7 +4,7 @@
  * kernels of the cpu when they plan; launches run on any thread. */
 #include "kernels/cpu/core/cpu_internal.h"
 
-enum { CPU_FLOAT_INPUTS_MAX = 8, CPU_FLOAT_OUTPUTS_MAX = 4 };
+enum { CPU_FLOAT_INPUTS_MAX = 12, CPU_FLOAT_OUTPUTS_MAX = 4 };
 
 /* Operands of one launch. Inputs of other element types and packed ones are passed unchanged;
  * absent and zero-size ones are NULL. */

@@ -1,5 +1,5 @@
-/* DynamicQuantizeLinear: finds the range of all elements, then quantizes each to a byte of that
- * range. */
+#include "kernels/cpu/quantized/cpu_dynamic_quantize.h"
+
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -11,31 +11,17 @@
 
 enum { RUNS_PER_PART = 16 };
 
-/* The range always contains 0; NaN is ignored. */
-typedef struct Range {
-    float low, high;
-} Range;
-
-typedef void Measure(const float *x, int64_t count, Range *inout_range);
-typedef void Quantize(const float *x, int64_t count, float scale, float zero_point, uint8_t *to);
-
-typedef struct State {
-    uint64_t count;
-    Measure *measure;
-    Quantize *quantize;
-} State;
-
 typedef struct Run {
-    const State *state;
+    const CpuDynamicQuantize *code;
     const float *x;
-    Range *ranges; /* one for each part */
-    float scale;
-    float zero_point;
+    uint64_t count;
+    CpuDynamicRange ranges[CPU_THREADS_MAX]; /* one for each part */
+    CpuDynamicScale scale;
     uint8_t *to;
 } Run;
 
 /* Several extremes at a time, since each comparison waits for the one before. */
-CPU_INLINE void measure_body(const float *x, int64_t count, Range *inout_range) {
+CPU_INLINE void measure_body(const float *x, int64_t count, CpuDynamicRange *inout_range) {
     enum { CHAINS = 4, STEP = CHAINS * CPU_VECTOR_LANES };
     CpuF32x16 low[CHAINS] = {0}, high[CHAINS] = {0};
     int64_t i = 0;
@@ -44,7 +30,7 @@ CPU_INLINE void measure_body(const float *x, int64_t count, Range *inout_range) 
             low[v] = cpu_f32x16_select(values < low[v], values, low[v]);
             high[v] = cpu_f32x16_select(values > high[v], values, high[v]);
         }
-    Range range = *inout_range;
+    CpuDynamicRange range = *inout_range;
     for (int v = 0; v < CHAINS; v++)
         for (int lane = 0; lane < CPU_VECTOR_LANES; lane++) {
             range.low = low[v][lane] < range.low ? low[v][lane] : range.low;
@@ -56,7 +42,8 @@ CPU_INLINE void measure_body(const float *x, int64_t count, Range *inout_range) 
     }
     *inout_range = range;
 }
-CPU_VARIANTS(measure, (const float *x, int64_t count, Range *inout_range), (x, count, inout_range));
+CPU_VARIANTS(measure, (const float *x, int64_t count, CpuDynamicRange *inout_range),
+    (x, count, inout_range));
 
 typedef uint8_t U8x16 __attribute__((vector_size(16)));
 
@@ -96,7 +83,8 @@ static __mmask16 first_lanes(int64_t count) {
     return count < CPU_VECTOR_LANES ? (__mmask16)((1 << count) - 1) : 0xFFFF;
 }
 
-CPU_TARGET_AVX512 static void measure_lanes(const float *x, int64_t count, Range *inout_range) {
+CPU_TARGET_AVX512 static void measure_lanes(
+    const float *x, int64_t count, CpuDynamicRange *inout_range) {
     enum { CHAINS = 4, STEP = CHAINS * CPU_VECTOR_LANES };
     __m512 low[CHAINS], high[CHAINS];
     for (int v = 0; v < CHAINS; v++) low[v] = high[v] = _mm512_setzero_ps();
@@ -133,18 +121,24 @@ CPU_TARGET_AVX512 static void quantize_by_lanes(
 }
 #endif
 
-/* Elements of units [begin, end). */
-static int64_t elements_of(const Run *run, uint64_t begin, uint64_t end) {
-    const uint64_t first = begin * CPU_SMALL_RUN, last = end * CPU_SMALL_RUN;
-    return (int64_t)((last < run->state->count ? last : run->state->count) - first);
+CpuDynamicQuantize cpu_dynamic_quantize_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return (CpuDynamicQuantize){measure_lanes, quantize_by_lanes};
+#endif
+    return (CpuDynamicQuantize){measure_for(level), quantize_for(level)};
+}
+
+/* Elements of a unit. */
+static int64_t elements_of(const Run *run, uint64_t unit) {
+    const uint64_t first = unit * CPU_SMALL_RUN, last = first + CPU_SMALL_RUN;
+    return (int64_t)((last < run->count ? last : run->count) - first);
 }
 
 static Error *find_ranges(void *context, uint64_t begin, uint64_t end, uint32_t part) {
-    const Run *run = context;
+    Run *run = context;
     for (uint64_t i = begin; i < end; i++) {
         if (i % RUNS_PER_PART == 0) TRY(kernel_stop_check());
-        run->state->measure(
-            run->x + i * CPU_SMALL_RUN, elements_of(run, i, i + 1), &run->ranges[part]);
+        run->code->measure(run->x + i * CPU_SMALL_RUN, elements_of(run, i), &run->ranges[part]);
     }
     return NULL;
 }
@@ -153,51 +147,57 @@ static Error *quantize_units(void *context, uint64_t begin, uint64_t end, uint32
     const Run *run = context;
     (void)part;
     for (uint64_t i = begin; i < end; i++)
-        run->state->quantize(run->x + i * CPU_SMALL_RUN, elements_of(run, i, i + 1), run->scale,
-            run->zero_point, run->to + i * CPU_SMALL_RUN);
+        run->code->quantize(run->x + i * CPU_SMALL_RUN, elements_of(run, i), run->scale.scale,
+            run->scale.zero_point, run->to + i * CPU_SMALL_RUN);
     return NULL;
 }
 
-static Error *launch_dynamic(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
-    CpuDevice *device = cpu_device(plan->device);
-    const State *state = plan_state(plan);
-    Run run = {.state = state,
-        .x = cpu_input(launch, 0),
-        .ranges = cpu_workspace(launch),
-        .to = cpu_output(launch, 0)};
-    const uint64_t units = (state->count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN;
-    const uint32_t parts = cpu_part_count(device, launch->threads, units, RUNS_PER_PART);
-    Range range = {0, 0};
-    (void)output_shapes;
-    for (uint32_t i = 0; i < CPU_THREADS_MAX; i++) run.ranges[i] = range;
-    TRY(cpu_for_each_share(device, launch->threads, units, RUNS_PER_PART, find_ranges, &run));
+static CpuDynamicScale scale_of(const CpuDynamicRange *range) {
+    /* if all elements are 0, any scale is right */
+    CpuDynamicScale scale = {
+        .scale = range->high > range->low ? (range->high - range->low) / 255.0f : 1.0f};
+    const float zero_point = 0 - range->low / scale.scale;
+    cpu_small_narrow(DTYPE_UINT8, true, &zero_point, &scale.zero_point, 0, 1);
+    return scale;
+}
+
+Error *cpu_dynamic_quantize_run(const CpuDynamicQuantize *code, CpuDevice *device, uint32_t threads,
+    const float *from, int64_t count, uint8_t *to, CpuDynamicScale *out_scale) {
+    Run run = {.code = code, .x = from, .count = (uint64_t)count, .to = to};
+    const uint64_t units = (run.count + CPU_SMALL_RUN - 1) / CPU_SMALL_RUN;
+    const uint32_t parts = cpu_part_count(device, threads, units, RUNS_PER_PART);
+    CpuDynamicRange range = {0, 0};
+    TRY(cpu_for_each_share(device, threads, units, RUNS_PER_PART, find_ranges, &run));
     for (uint32_t i = 0; i < parts; i++) {
         range.low = run.ranges[i].low < range.low ? run.ranges[i].low : range.low;
         range.high = run.ranges[i].high > range.high ? run.ranges[i].high : range.high;
     }
-    /* if all elements are 0, any scale is right */
-    run.scale = range.high > range.low ? (range.high - range.low) / 255.0f : 1.0f;
-    const float zero_point = 0 - range.low / run.scale;
-    cpu_small_narrow(DTYPE_UINT8, true, &zero_point, cpu_output(launch, 2), 0, 1);
-    run.zero_point = *(const uint8_t *)cpu_output(launch, 2);
-    *(float *)cpu_output(launch, 1) = run.scale;
-    return cpu_for_each(device, launch->threads, units, RUNS_PER_PART, quantize_units, &run);
+    *out_scale = run.scale = scale_of(&range);
+    return cpu_for_each(device, threads, units, RUNS_PER_PART, quantize_units, &run);
+}
+
+typedef struct State {
+    int64_t count;
+    CpuDynamicQuantize code;
+} State;
+
+static Error *launch_dynamic(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
+    const State *state = plan_state(plan);
+    CpuDynamicScale scale;
+    (void)output_shapes;
+    TRY(cpu_dynamic_quantize_run(&state->code, cpu_device(plan->device), launch->threads,
+        cpu_input(launch, 0), state->count, cpu_output(launch, 0), &scale));
+    *(float *)cpu_output(launch, 1) = scale.scale;
+    *(uint8_t *)cpu_output(launch, 2) = scale.zero_point;
+    return NULL;
 }
 
 static Error *plan_dynamic(Device *device, const PlanRequest *request, Plan **out) {
     TRY(plan_create(device, request, "cpu.dynamic_quantize_linear", sizeof(State), out));
-    const CpuLevel level = cpu_device(device)->level;
-    State *state = plan_state(*out);
-    *state = (State){
-        .count = (uint64_t)shape_count_unchecked(&request->inputs[0].shape),
-        .measure = measure_for(level),
-        .quantize = quantize_for(level),
+    *(State *)plan_state(*out) = (State){
+        .count = shape_count_unchecked(&request->inputs[0].shape),
+        .code = cpu_dynamic_quantize_for(cpu_device(device)->level),
     };
-#if defined(__x86_64__)
-    if (level == CPU_LEVEL_AVX512)
-        state->measure = measure_lanes, state->quantize = quantize_by_lanes;
-#endif
-    (*out)->workspace_bytes = CPU_THREADS_MAX * sizeof(Range);
     (*out)->launch = launch_dynamic;
     return NULL;
 }

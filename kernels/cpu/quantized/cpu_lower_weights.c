@@ -1,6 +1,7 @@
 #include "kernels/cpu/quantized/cpu_lower_weights.h"
 
 #include "base/allocator.h"
+#include "base/checked.h"
 #include "kernels/cpu/quantized/cpu_lower_pack.h"
 #include "kernels/cpu/core/cpu_internal.h"
 #include "kernels/operator/operator_lower.h"
@@ -9,23 +10,29 @@
 typedef struct Weights {
     CpuLowerForm form;
     uint8_t flip;
-    int64_t depth, columns;
+    int64_t matrices, depth, columns;
     bool is_filters;
 } Weights;
 
-/* B of a product of bytes. */
+static bool is_byte_matrix(OperatorId id, uint32_t index) {
+    if (id == OPERATOR_DYNAMIC_QUANTIZE_LSTM) return index == 1 || index == 2;
+    if (id == OPERATOR_MATMUL_INTEGER || id == OPERATOR_FUSED_MATMUL_INTEGER) return index == 1;
+    return (id == OPERATOR_QLINEAR_MATMUL || id == OPERATOR_FUSED_QLINEAR_MATMUL) && index == 3;
+}
+
+/* B of a product of bytes; W or R of a recurrent network. */
 static bool byte_weights_of(const CpuDevice *device, const PackRequest *request, Weights *out) {
-    const OperatorId id = request->operator_info->id;
     const TensorSpec *constant = &request->constant;
-    const bool sums = id == OPERATOR_MATMUL_INTEGER || id == OPERATOR_FUSED_MATMUL_INTEGER;
-    if (!sums && id != OPERATOR_QLINEAR_MATMUL && id != OPERATOR_FUSED_QLINEAR_MATMUL) return false;
-    if (request->input_index != (sums ? 1 : 3) || constant->shape.rank != 2) return false;
+    const Shape *shape = &constant->shape;
+    if (!is_byte_matrix(request->operator_info->id, request->input_index) || shape->rank < 2)
+        return false;
     if (constant->dtype != DTYPE_INT8 && constant->dtype != DTYPE_UINT8) return false;
     *out = (Weights){
         .form = cpu_lower_form(device, true),
         .flip = constant->dtype == DTYPE_UINT8 ? CPU_LOWER_FLIP : 0,
-        .depth = constant->shape.dims[0],
-        .columns = constant->shape.dims[1],
+        .matrices = shape_product(shape, 0, shape->rank - 2),
+        .depth = shape->dims[shape->rank - 2],
+        .columns = shape->dims[shape->rank - 1],
     };
     return true;
 }
@@ -41,8 +48,9 @@ static bool weights_of(const CpuDevice *device, const PackRequest *request, Weig
     if ((!is_conv && lower->of != OPERATOR_FUSED_MATMUL) || shape->rank != (is_conv ? 4 : 2))
         return false;
     if (is_conv && shape->dims[1] % CPU_LOWER_CHANNELS != 0) return false;
-    *out = (Weights){
-        .form = cpu_lower_form(device, lower->weights == DTYPE_INT8), .is_filters = is_conv};
+    *out = (Weights){.form = cpu_lower_form(device, lower->weights == DTYPE_INT8),
+        .matrices = 1,
+        .is_filters = is_conv};
     out->depth = is_conv ? shape_product(shape, 1, shape->rank) : shape->dims[0];
     out->columns = shape->dims[is_conv ? 0 : 1];
     return true;
@@ -54,7 +62,8 @@ bool cpu_lower_pack_rule(const CpuDevice *device, const PackRequest *request, ui
     if (device->portable_only || !weights_of(device, request, &weights)) return false;
     uint64_t bytes = 0;
     Error *error = cpu_lower_packed_bytes(weights.form, weights.depth, weights.columns, &bytes);
-    if (error || weights.depth == 0 || bytes == 0) {
+    if (error || weights.depth == 0 ||
+        !checked_mul_u64(bytes, (uint64_t)weights.matrices, &bytes) || bytes == 0) {
         error_free(error); /* the weights stay unpacked, and a plan refuses them */
         return false;
     }
@@ -99,8 +108,12 @@ Error *cpu_lower_pack_weights(const CpuDevice *device, const PackRequest *reques
         TRY(memory_map(bytes, &matrix));
         cpu_lower_turn_filters(weights.form, plain, &request->constant.shape, matrix);
     }
-    cpu_lower_pack(weights.form, matrix ? matrix : plain, weights.flip, weights.depth,
-        weights.columns, 0, cpu_lower_panels(weights.columns), to);
+    const int64_t panels = cpu_lower_panels(weights.columns);
+    const int64_t packed = panels * cpu_lower_panel_bytes(weights.form, weights.depth);
+    const int64_t plain_bytes = weights.depth * weights.columns;
+    for (int64_t i = 0; i < weights.matrices; i++)
+        cpu_lower_pack(weights.form, (const char *)(matrix ? matrix : plain) + i * plain_bytes,
+            weights.flip, weights.depth, weights.columns, 0, panels, (char *)to + i * packed);
     if (matrix) memory_unmap(matrix, bytes);
     *out_packed = true;
     return NULL;

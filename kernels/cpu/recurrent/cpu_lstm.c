@@ -1,5 +1,5 @@
-/* LSTM of float32 and, through float32, of float16 and bfloat16. ONNX's gate order: input, output,
- * forget, cell. */
+/* LSTM of float32 and, through float32, of float16 and bfloat16; also with weights in bytes. ONNX's
+ * gate order: input, output, forget, cell. */
 #include <string.h>
 
 #include "kernels/cpu/recurrent/cpu_recurrent.h"
@@ -67,6 +67,9 @@ const Kernel cpu_lstm[] = {
     {OPERATOR_LSTM, DTYPES_FLOAT32_AND_HALF, plan_portable, "cpu.lstm_portable", KERNEL_PORTABLE},
     {OPERATOR_LSTM_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_fast, "cpu.lstm", 0},
     {OPERATOR_LSTM_BFLOAT16, DTYPE_BIT(DTYPE_FLOAT32), plan_portable, "cpu.lstm_portable",
+        KERNEL_PORTABLE},
+    {OPERATOR_DYNAMIC_QUANTIZE_LSTM, DTYPE_BIT(DTYPE_FLOAT32), plan_fast, "cpu.lstm", 0},
+    {OPERATOR_DYNAMIC_QUANTIZE_LSTM, DTYPE_BIT(DTYPE_FLOAT32), plan_portable, "cpu.lstm_portable",
         KERNEL_PORTABLE},
     KERNELS_END,
 };

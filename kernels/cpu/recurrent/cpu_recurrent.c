@@ -118,6 +118,7 @@ static const Kind kinds[] = {
     {OPERATOR_LSTM, 4, 3, {"Sigmoid", "Tanh", "Tanh"}},
     {OPERATOR_GRU, 3, 2, {"Sigmoid", "Tanh"}},
     {OPERATOR_RNN, 1, 1, {"Tanh"}},
+    {OPERATOR_DYNAMIC_QUANTIZE_LSTM, 4, 3, {"Sigmoid", "Tanh", "Tanh"}},
 };
 
 static const Kind *kind_of(OperatorId operator_id) {
@@ -130,7 +131,7 @@ static const Kind *kind_of(OperatorId operator_id) {
 static void read_own(const PlanRequest *request, OperatorId operator_id, CpuRecurrent *recurrent) {
     const Attributes *attributes = request->attributes;
     recurrent->joined_gates = recurrent->first_gates = recurrent->gates;
-    if (operator_id == OPERATOR_LSTM) {
+    if (operator_id == OPERATOR_LSTM || operator_id == OPERATOR_DYNAMIC_QUANTIZE_LSTM) {
         recurrent->has_c = plan_request_has(request, 6);
         recurrent->has_peepholes = plan_request_has(request, 7);
         recurrent->input_forget = attributes_int(attributes, "input_forget") != 0;
@@ -156,11 +157,12 @@ Error *cpu_recurrent_of(
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *states = &request->inputs[2].shape;
     const Kind *kind = kind_of(operator_lower_of(request->operator_info->id));
+    const bool in_bytes = kind->operator_id == OPERATOR_DYNAMIC_QUANTIZE_LSTM;
     CpuRecurrent recurrent = {
         .name = request->operator_info->name,
         .batch_first = attributes_int(attributes, "layout") != 0,
         .input = x->dims[2],
-        .hidden = states->dims[2],
+        .hidden = states->dims[in_bytes ? 1 : 2],
         .directions = states->dims[0],
         .gates = kind->gates,
         .activation_count = kind->activation_count,
@@ -168,6 +170,7 @@ Error *cpu_recurrent_of(
         .has_bias = plan_request_has(request, 3),
         .has_lengths = plan_request_has(request, 4),
         .has_h = plan_request_has(request, 5),
+        .in_bytes = in_bytes,
     };
     recurrent.length = x->dims[recurrent.batch_first ? 1 : 0];
     recurrent.batch = x->dims[recurrent.batch_first ? 0 : 1];

@@ -1,11 +1,13 @@
 #pragma once
-/* The common part of LSTM, GRU and RNN, and of those with weights of bfloat16: reads a call,
- * computes one matrix product for all inputs and one for each step's states, and orders the steps.
- * The work on one element of the batch in a step is a cell of cpu_lstm.c, cpu_gru.c or cpu_rnn.c.
- * Called by those when they plan and launch. Pure: a CpuRecurrent belongs to its plan. */
+/* The common part of LSTM, GRU and RNN, and of those with weights of bfloat16 or bytes: reads a
+ * call, computes one matrix product for all inputs and one for each step's states, and orders the
+ * steps. The work on one element of the batch in a step is a cell of cpu_lstm.c, cpu_gru.c or
+ * cpu_rnn.c. Called by those when they plan and launch. Pure: a CpuRecurrent belongs to its plan.
+ */
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/loops/cpu_loops.h"
 #include "kernels/cpu/matmul/cpu_matmul_kernel.h"
+#include "kernels/cpu/recurrent/cpu_recurrent_bytes.h"
 
 enum { CPU_RECURRENT_ACTIVATIONS_MAX = 3 };
 
@@ -58,9 +60,11 @@ struct CpuRecurrent {
     bool batch_first;
     bool reverse_only; /* one direction, the reverse one */
     bool has_bias, has_lengths, has_h, has_c, has_peepholes, input_forget;
-    bool packed[2];       /* W, R */
-    bool packed_bfloat16; /* R, as cpu_panels_bfloat16.h has it; LSTM's, or a GRU's as a whole */
-    bool wanted[3];       /* Y, Y_h, Y_c */
+    bool packed[2];          /* W, R */
+    bool packed_bfloat16;    /* R, as cpu_panels_bfloat16.h has it; LSTM's, or a GRU's as a whole */
+    bool in_bytes;           /* W and R are bytes, [depth, gates * H] of each direction */
+    CpuRecurrentBytes bytes; /* if in_bytes */
+    bool wanted[3];          /* Y, Y_h, Y_c */
     uint32_t activation_count;
     CpuRecurrentActivation activations[2][CPU_RECURRENT_ACTIVATIONS_MAX]; /* of each direction */
     CpuLevel level;
@@ -92,6 +96,7 @@ void cpu_recurrent_clip(const CpuRecurrent *recurrent, float *row, int64_t count
 
 /* ---- float32, and float16 and bfloat16 through it ---- */
 
+CpuRecurrentRows cpu_recurrent_rows_for(CpuLevel level);
 /* Sets the sizes of the products and the code for rows. */
 void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level);
 /* Floats of workspace. */

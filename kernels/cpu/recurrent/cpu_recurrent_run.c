@@ -1,10 +1,10 @@
-/* The steps of LSTM, GRU and RNN in float32, whose R may be bfloat16. */
+/* The steps of LSTM, GRU and RNN in float32, whose R may be bfloat16, or both weights bytes. */
 #include <string.h>
 
 #include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
+#include "kernels/cpu/recurrent/cpu_recurrent_scratch.h"
 #include "kernels/cpu/recurrent/cpu_recurrent_weave.h"
 #include "kernels/cpu/core/cpu_sweep.h"
-#include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/cpu/loops/cpu_loop_find.h"
 
 enum {
@@ -12,115 +12,13 @@ enum {
     /* gates times units of the state that a slice is multiplied with, which are worth a thread: 256
      * KiB of weights read once */
     SLICE_COST = 1024,
+    BYTES_GAIN = 3, /* so many times less a step costs with weights in bytes */
     /* A step of at most so many multiply-adds is not shared among threads. Reading the weights is
      * counted as SMALL_ROWS more rows of A. */
     SMALL_COST = 2000000,
     SMALL_ROWS = 32,
     SMALL_ELEMENTS = 8192, /* of a step's result that are worth a thread */
 };
-
-/* ---- rows ---- */
-
-CPU_INLINE void add_rows_body(const float *a, const float *b, int64_t count, float *to) {
-    for (int64_t i = 0; i < count; i++) to[i] = a[i] + b[i];
-}
-CPU_VARIANTS(
-    add_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
-
-CPU_INLINE void multiply_rows_body(const float *a, const float *b, int64_t count, float *to) {
-    for (int64_t i = 0; i < count; i++) to[i] = a[i] * b[i];
-}
-CPU_VARIANTS(
-    multiply_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
-
-CPU_INLINE void multiply_add_rows_body(const float *a, const float *b, int64_t count, float *to) {
-    for (int64_t i = 0; i < count; i++) to[i] = to[i] + a[i] * b[i];
-}
-CPU_VARIANTS(multiply_add_rows, (const float *a, const float *b, int64_t count, float *to),
-    (a, b, count, to));
-
-CPU_INLINE void combine_rows_body(
-    const float *a, const float *b, const float *c, int64_t count, float *to) {
-    for (int64_t i = 0; i < count; i++) to[i] = a[i] * to[i] + b[i] * c[i];
-}
-CPU_VARIANTS(combine_rows,
-    (const float *a, const float *b, const float *c, int64_t count, float *to),
-    (a, b, c, count, to));
-
-CPU_INLINE void blend_rows_body(const float *a, const float *b, int64_t count, float *to) {
-    for (int64_t i = 0; i < count; i++) to[i] = (1.0f - a[i]) * b[i] + a[i] * to[i];
-}
-CPU_VARIANTS(
-    blend_rows, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
-
-/* ---- the workspace ---- */
-
-static int64_t round_up(int64_t count) { return (count + 15) / 16 * 16; }
-
-/* W; R, or its first gates; the other gates of R */
-enum { WEIGHTS_INPUT, WEIGHTS_FIRST, WEIGHTS_SECOND, WEIGHTS_COUNT };
-
-typedef struct Scratch {
-    /* [gates * H]: X's bias, plus the state's bias where both are added at once */
-    float *bias;
-    float *gates;    /* [length × batch, gates * H]: X W' + bias */
-    float *products; /* [batch, first gates * H]: H R' */
-    float *h, *c;    /* [batch, H] */
-    /* the state after the step; equal to h unless the state is cut into slices */
-    float *next_h;
-    float *reset, *candidate;     /* [batch, H] each, if there is a second product */
-    float *packed[WEIGHTS_COUNT]; /* of the direction, if the weights are not packed already */
-    int32_t *lengths;             /* [batch] */
-    int64_t end;
-} Scratch;
-
-static int64_t weight_depth(const CpuRecurrent *recurrent, int index) {
-    return index == WEIGHTS_INPUT ? recurrent->input : recurrent->hidden;
-}
-
-static int64_t weight_columns(const CpuRecurrent *recurrent, int index) {
-    const int64_t second = recurrent->gates - recurrent->first_gates;
-    const int64_t gates[WEIGHTS_COUNT] = {recurrent->gates, recurrent->first_gates, second};
-    return gates[index] * recurrent->hidden;
-}
-
-static int64_t weight_count(const CpuRecurrent *recurrent, int index) {
-    return cpu_matmul_packed_count(
-        weight_depth(recurrent, index), weight_columns(recurrent, index));
-}
-
-static bool is_packed_here(const CpuRecurrent *recurrent, int index) {
-    if (weight_columns(recurrent, index) == 0) return false;
-    if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) return !recurrent->sliced;
-    return !recurrent->packed[index == WEIGHTS_INPUT ? 0 : 1];
-}
-
-static float *take(float *memory, int64_t count, int64_t *inout_end) {
-    float *piece = memory ? memory + *inout_end : NULL;
-    *inout_end += round_up(count);
-    return piece;
-}
-
-/* memory NULL: computes only the sizes. */
-static Scratch scratch_of(const CpuRecurrent *recurrent, float *memory) {
-    const int64_t gates = recurrent->gates * recurrent->hidden;
-    const int64_t states = recurrent->batch * recurrent->hidden;
-    const int64_t second = recurrent->first_gates < recurrent->gates ? states : 0;
-    Scratch scratch = {0};
-    scratch.bias = take(memory, gates, &scratch.end);
-    scratch.gates = take(memory, recurrent->length * recurrent->batch * gates, &scratch.end);
-    scratch.products = take(memory, recurrent->first_gates * states, &scratch.end);
-    scratch.h = take(memory, states, &scratch.end);
-    scratch.next_h = recurrent->sliced ? take(memory, states, &scratch.end) : scratch.h;
-    scratch.c = take(memory, states, &scratch.end);
-    scratch.reset = take(memory, second, &scratch.end);
-    scratch.candidate = take(memory, second, &scratch.end);
-    for (int i = 0; i < WEIGHTS_COUNT; i++)
-        scratch.packed[i] = take(
-            memory, is_packed_here(recurrent, i) ? weight_count(recurrent, i) : 0, &scratch.end);
-    scratch.lengths = (int32_t *)(void *)take(memory, recurrent->batch, &scratch.end);
-    return scratch;
-}
 
 /* True for a step that is too little work to be shared. */
 static bool is_small(const CpuRecurrent *recurrent) {
@@ -129,22 +27,19 @@ static bool is_small(const CpuRecurrent *recurrent) {
                SMALL_COST;
 }
 
-int64_t cpu_recurrent_workspace_count(const CpuRecurrent *recurrent) {
-    return scratch_of(recurrent, NULL).end;
-}
-
 /* ---- the run ---- */
 
 typedef struct Run {
     const CpuRecurrent *recurrent;
     const CpuFloatCall *call;
-    Scratch scratch;
+    CpuRecurrentScratch scratch;
     int64_t direction;
     bool reverse;
     int64_t step;
     int phase;                    /* which cell */
     CpuMatmulBuffers products[2]; /* for each of the two phases */
     CpuRecurrentWeave weave;
+    CpuRecurrentBytesRun bytes; /* if the weights are bytes */
 } Run;
 
 /* Units of the state: all of them, or those of some panels. */
@@ -162,7 +57,7 @@ static void end_sequence(const Run *run, const Slice *slice, int64_t n, float *y
 
 static CpuCellCall cell_of(const Run *run, const Slice *slice, int64_t t, int64_t n) {
     const CpuRecurrent *recurrent = run->recurrent;
-    const Scratch *scratch = &run->scratch;
+    const CpuRecurrentScratch *scratch = &run->scratch;
     const int64_t hidden = recurrent->hidden, gates = recurrent->gates * hidden;
     const int64_t at = n * hidden + slice->first;
     CpuCellCall cell = {
@@ -188,7 +83,7 @@ static CpuCellCall cell_of(const Run *run, const Slice *slice, int64_t t, int64_
 /* Computes the cell for one element of the batch. */
 static void step_element(const Run *run, const Slice *slice, int64_t n) {
     const CpuRecurrent *recurrent = run->recurrent;
-    const Scratch *scratch = &run->scratch;
+    const CpuRecurrentScratch *scratch = &run->scratch;
     const size_t bytes = (size_t)slice->count * sizeof(float);
     const bool is_last = run->phase == 1 || !recurrent->cells[1];
     const int64_t length = scratch->lengths[n], at = n * recurrent->hidden + slice->first;
@@ -251,6 +146,20 @@ static void multiply_panels(const Run *run, const Slice *slice, int64_t gate, in
         cpu_matmul_run_panel(product, buffers, first + (goes_back(run) ? count - 1 - i : i), near);
 }
 
+/* The same of weights in bytes. */
+static Error *multiply_bytes(const Run *run, const Slice *slice, int64_t gate) {
+    const CpuRecurrent *recurrent = run->recurrent;
+    const CpuRecurrentPlace place = {
+        .side = CPU_RECURRENT_STATES,
+        .direction = run->direction,
+        .rows = recurrent->batch,
+        .column = gate * recurrent->hidden + slice->first,
+        .columns = slice->count,
+        .out = run->scratch.products,
+    };
+    return cpu_recurrent_bytes_part(&run->bytes, &place);
+}
+
 /* Multiplies the slice's columns, gate by gate in the order of memory. */
 static Error *multiply_slice(const Run *run, const Slice *slice) {
     const CpuRecurrent *recurrent = run->recurrent;
@@ -258,7 +167,10 @@ static Error *multiply_slice(const Run *run, const Slice *slice) {
     for (int64_t i = 0; i < gates; i++) {
         TRY(kernel_stop_check());
         const int64_t gate = goes_back(run) ? gates - 1 - i : i;
-        multiply_panels(run, slice, gate, i);
+        if (recurrent->in_bytes)
+            TRY(multiply_bytes(run, slice, gate));
+        else
+            multiply_panels(run, slice, gate, i);
     }
     return NULL;
 }
@@ -303,22 +215,23 @@ static void store_states(const Run *run, const float *from, float *to) {
 /* The direction's weights in panels. */
 static const float *weights_of(const Run *run, int index) {
     const CpuRecurrent *recurrent = run->recurrent;
-    const float *given = run->call->inputs[index == WEIGHTS_INPUT ? 1 : 2];
-    const int64_t depth = weight_depth(recurrent, index);
-    const int64_t columns = weight_columns(recurrent, index);
+    const float *given = run->call->inputs[index == CPU_RECURRENT_W ? 1 : 2];
+    const int64_t depth = cpu_recurrent_weight_depth(recurrent, index);
+    const int64_t columns = cpu_recurrent_weight_columns(recurrent, index);
     float *to = run->scratch.packed[index];
-    if (columns == 0) return NULL;
-    if (index != WEIGHTS_INPUT && recurrent->packed_bfloat16) {
+    if (columns == 0 || recurrent->in_bytes) return NULL;
+    if (index != CPU_RECURRENT_W && recurrent->packed_bfloat16) {
         const uint16_t *half = (const uint16_t *)(const void *)given;
         if (recurrent->sliced) return NULL; /* steps read the bfloat16 panels directly */
         cpu_panels_bfloat16_widen(&recurrent->first.code, recurrent->level,
             half + run->direction * depth * columns, depth, columns, to);
         return to;
     }
-    if (!is_packed_here(recurrent, index))
-        return given + run->direction * weight_count(recurrent, index);
+    if (!cpu_recurrent_packs(recurrent, index))
+        return given + run->direction * cpu_recurrent_weight_count(recurrent, index);
     given += run->direction * recurrent->gates * recurrent->hidden * depth;
-    if (index == WEIGHTS_SECOND) given += weight_columns(recurrent, WEIGHTS_FIRST) * depth;
+    if (index == CPU_RECURRENT_R_SECOND)
+        given += cpu_recurrent_weight_columns(recurrent, CPU_RECURRENT_R_FIRST) * depth;
     cpu_matmul_pack(&recurrent->inputs.code, given, 1, depth, depth, columns, to);
     return to;
 }
@@ -330,6 +243,15 @@ static void add_biases(const Run *run) {
     memcpy(run->scratch.bias, bias, (size_t)gates * sizeof(float));
     recurrent->rows.add(
         bias, bias + gates, recurrent->joined_gates * recurrent->hidden, run->scratch.bias);
+}
+
+/* The products of a phase, in pieces for threads. */
+static Error *multiply_states(Run *run, const CpuMatmul *product) {
+    const CpuFloatCall *call = run->call;
+    if (run->recurrent->in_bytes)
+        return cpu_recurrent_bytes_multiply(
+            &run->bytes, CPU_RECURRENT_STATES, run->direction, NULL, run->scratch.products);
+    return cpu_matmul_run(call->device, product, &run->products[run->phase], call->launch);
 }
 
 /* A step whose work lasts no longer than the preparations of a product and of threads would. */
@@ -347,20 +269,23 @@ static Error *run_phase(Run *run, int phase) {
     const CpuMatmul *product = phase == 0 ? &recurrent->first : &recurrent->second;
     run->phase = phase;
     if (recurrent->sliced) {
+        const int64_t weights = phase_gates(recurrent, phase) * recurrent->hidden;
         const int64_t cost =
-            phase_gates(recurrent, phase) * recurrent->hidden * (recurrent->batch + 32) / 32;
+            weights * (recurrent->batch + 32) / (recurrent->in_bytes ? BYTES_GAIN * 32 : 32);
         return cpu_for_each_share(call->device, call->launch->threads,
             (uint64_t)(recurrent->hidden / CPU_MATMUL_PANEL), (uint64_t)(SLICE_COST / cost) + 1,
             step_slice, run);
     }
-    if (is_small(recurrent)) return run_small_phase(run, product);
-    TRY(cpu_matmul_run(call->device, product, &run->products[phase], call->launch));
+    if (is_small(recurrent) && !recurrent->in_bytes) return run_small_phase(run, product);
+    TRY(multiply_states(run, product));
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)recurrent->batch,
         (uint64_t)(SMALL_ELEMENTS / recurrent->hidden) + 1, step_elements, run);
 }
 
 static Error *run_step(Run *run) {
-    Scratch *scratch = &run->scratch;
+    CpuRecurrentScratch *scratch = &run->scratch;
+    if (run->recurrent->in_bytes)
+        TRY(cpu_recurrent_bytes_quantize(&run->bytes, CPU_RECURRENT_STATES, scratch->h));
     TRY(run_phase(run, 0));
     if (run->recurrent->cells[1]) TRY(run_phase(run, 1));
     float *left = scratch->next_h;
@@ -402,8 +327,11 @@ static Error *begin_weave(Run *run) {
 static Error *begin_inputs(Run *run) {
     const CpuRecurrent *recurrent = run->recurrent;
     run->weave = cpu_recurrent_weave_of(recurrent, run->scratch.lengths[0]);
-    run->weave.weights = weights_of(run, WEIGHTS_INPUT);
+    run->weave.weights = weights_of(run, CPU_RECURRENT_W);
     run->weave.bias = recurrent->has_bias ? run->scratch.bias : NULL;
+    if (recurrent->in_bytes)
+        return cpu_recurrent_bytes_multiply(
+            &run->bytes, CPU_RECURRENT_INPUTS, run->direction, run->weave.bias, run->scratch.gates);
     if (run->weave.block > 0) return begin_weave(run);
     return multiply_inputs(run, run->call->inputs[0], recurrent->inputs.rows, run->scratch.gates);
 }
@@ -411,12 +339,12 @@ static Error *begin_inputs(Run *run) {
 static Error *run_direction(Run *run) {
     const CpuRecurrent *recurrent = run->recurrent;
     const CpuFloatCall *call = run->call;
-    const Scratch *scratch = &run->scratch;
+    const CpuRecurrentScratch *scratch = &run->scratch;
     if (recurrent->has_bias) add_biases(run);
     run->products[0] = (CpuMatmulBuffers){
-        .a = scratch->h, .b = weights_of(run, WEIGHTS_FIRST), .c = scratch->products};
+        .a = scratch->h, .b = weights_of(run, CPU_RECURRENT_R_FIRST), .c = scratch->products};
     run->products[1] = (CpuMatmulBuffers){
-        .a = scratch->reset, .b = weights_of(run, WEIGHTS_SECOND), .c = scratch->candidate};
+        .a = scratch->reset, .b = weights_of(run, CPU_RECURRENT_R_SECOND), .c = scratch->candidate};
     TRY(kernel_stop_check()); /* weights that were half packed are not read */
     TRY(begin_inputs(run));
     load_states(run, recurrent->has_h ? call->inputs[5] : NULL, scratch->h);
@@ -432,10 +360,16 @@ static Error *run_direction(Run *run) {
 static Error *run_recurrent(const void *state, const CpuFloatCall *call) {
     const CpuRecurrent *recurrent = state;
     if (recurrent->batch == 0) return NULL;
-    Run run = {
-        .recurrent = recurrent, .call = call, .scratch = scratch_of(recurrent, call->workspace)};
+    Run run = {.recurrent = recurrent,
+        .call = call,
+        .scratch = cpu_recurrent_scratch_of(recurrent, call->workspace)};
     TRY(cpu_recurrent_lengths(
         recurrent, recurrent->has_lengths ? call->inputs[4] : NULL, run.scratch.lengths));
+    if (recurrent->in_bytes) {
+        TRY(cpu_recurrent_bytes_begin(
+            &recurrent->bytes, call->device, call->launch, run.scratch.bytes, &run.bytes));
+        TRY(cpu_recurrent_bytes_quantize(&run.bytes, CPU_RECURRENT_INPUTS, call->inputs[0]));
+    }
     for (int64_t d = 0; d < recurrent->directions; d++) {
         run.direction = d;
         run.reverse = d == 1 || recurrent->reverse_only;
@@ -456,12 +390,11 @@ static bool is_sliced(const CpuRecurrent *recurrent) {
 void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
     recurrent->level = level;
     recurrent->sliced = is_sliced(recurrent);
-    recurrent->rows = (CpuRecurrentRows){add_rows_for(level), multiply_rows_for(level),
-        multiply_add_rows_for(level), combine_rows_for(level), blend_rows_for(level)};
+    recurrent->rows = cpu_recurrent_rows_for(level);
     recurrent->lstm_loop = cpu_lstm_loop_find(level);
     recurrent->inputs = (CpuMatmul){
         .rows = recurrent->length * recurrent->batch,
-        .columns = weight_columns(recurrent, WEIGHTS_INPUT),
+        .columns = cpu_recurrent_weight_columns(recurrent, CPU_RECURRENT_W),
         .depth = recurrent->input,
         .a_row = recurrent->input,
         .a_column = 1,
@@ -476,8 +409,8 @@ void cpu_recurrent_prepare(CpuRecurrent *recurrent, CpuLevel level) {
     recurrent->first.depth = recurrent->first.a_row = recurrent->hidden;
     recurrent->first.has_bias = false;
     recurrent->second = recurrent->first;
-    recurrent->first.columns = weight_columns(recurrent, WEIGHTS_FIRST);
-    recurrent->second.columns = weight_columns(recurrent, WEIGHTS_SECOND);
+    recurrent->first.columns = cpu_recurrent_weight_columns(recurrent, CPU_RECURRENT_R_FIRST);
+    recurrent->second.columns = cpu_recurrent_weight_columns(recurrent, CPU_RECURRENT_R_SECOND);
     cpu_matmul_prepare(&recurrent->inputs, level);
     cpu_matmul_prepare(&recurrent->first, level);
     cpu_matmul_prepare(&recurrent->second, level);
@@ -491,6 +424,10 @@ Error *cpu_recurrent_plan(Device *device, CpuLevel level, const char *kernel_nam
     recurrent.cells[0] = cells[0];
     recurrent.cells[1] = recurrent.first_gates < recurrent.gates ? cells[1] : NULL;
     cpu_recurrent_prepare(&recurrent, level);
+    if (recurrent.in_bytes) {
+        const int64_t rows[] = {recurrent.length * recurrent.batch, recurrent.batch};
+        TRY(cpu_recurrent_bytes_of(device, level, request, rows, &recurrent.bytes));
+    }
     TRY(cpu_float_plan_create(
         device, request, kernel_name, sizeof(CpuRecurrent), run_recurrent, out, &state));
     *(CpuRecurrent *)state = recurrent;

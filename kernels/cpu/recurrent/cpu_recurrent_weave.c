@@ -10,7 +10,7 @@ CpuRecurrentWeave cpu_recurrent_weave_of(const CpuRecurrent *recurrent, int64_t 
     const int64_t input = recurrent->input, parts = input / CPU_WOVEN_DEPTH;
     const CpuRecurrentWeave none = {0};
     if (!state->code.woven || !recurrent->sliced || recurrent->batch != 1 || recurrent->cells[1] ||
-        recurrent->packed_bfloat16)
+        recurrent->packed_bfloat16 || recurrent->in_bytes)
         return none;
     if (bytes <= CPU_SWEEP_KEPT_BYTES || bytes > CPU_SWEEP_NEAR_BYTES) return none;
     /* the input must be whole parts, and no deeper than a panel of R */

@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN, one element of the batch after the other. */
+/* LSTM, GRU and RNN, one element of the batch after the other in each step. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -6,11 +6,18 @@
 #include "kernels/operator/operator_lower.h"
 #include "tests/conformance/references/reference.h"
 
-enum { HIDDEN_MAX = 256 };
+enum { HIDDEN_MAX = 256, BATCH_MAX = 32 };
+
+/* DynamicQuantizeLinear's parameters of the elements that are quantized together. */
+typedef struct Bytes {
+    float step, zero;
+} Bytes;
 
 typedef struct Network {
     const ReferenceCall *call;
     bool batch_first, is_lstm, is_gru;
+    bool in_bytes; /* weights [directions, depth, gates * H], rows quantized */
+    Bytes inputs, states;
     int64_t length, batch, input, hidden, directions, gates;
     /* how many entries of activation_alpha and _beta the activations before used */
     uint32_t alphas, betas;
@@ -21,12 +28,13 @@ static Network network_of(const ReferenceCall *call) {
     Network network = {.call = call, .input = x->dims[2], .directions = r->dims[0]};
     network.batch_first = attributes_int(call->attributes, "layout") != 0;
     const OperatorId id = operator_lower_of(call->operator_info->id);
-    network.is_lstm = id == OPERATOR_LSTM;
+    network.in_bytes = id == OPERATOR_DYNAMIC_QUANTIZE_LSTM;
+    network.is_lstm = id == OPERATOR_LSTM || network.in_bytes;
     network.is_gru = id == OPERATOR_GRU;
     network.length = x->dims[network.batch_first ? 1 : 0];
     network.batch = x->dims[network.batch_first ? 0 : 1];
-    network.hidden = r->dims[2];
-    network.gates = r->dims[1] / r->dims[2];
+    network.hidden = r->dims[network.in_bytes ? 1 : 2];
+    network.gates = r->dims[network.in_bytes ? 2 : 1] / network.hidden;
     return network;
 }
 
@@ -89,25 +97,66 @@ static double limited(const Network *network, double x) {
     return clip > 0 ? fmax(-clip, fmin(clip, x)) : x;
 }
 
+/* ---- products ---- */
+
+static void widen_range(const double *values, int64_t count, float *inout_low, float *inout_high) {
+    for (int64_t i = 0; i < count; i++) {
+        *inout_low = fminf(*inout_low, (float)values[i]);
+        *inout_high = fmaxf(*inout_high, (float)values[i]);
+    }
+}
+
+static Bytes bytes_of(float low, float high) {
+    const float step = high > low ? (high - low) / 255.0f : 1.0f;
+    return (Bytes){step, fmaxf(0, fminf(255, rintf(-low / step)))};
+}
+
+/* The number that a byte stands for. */
+static double rounded(const Bytes *bytes, double value) {
+    const float byte = fmaxf(0, fminf(255, rintf((float)value / bytes->step) + bytes->zero));
+    return (double)(byte - bytes->zero) * (double)bytes->step;
+}
+
+/* Element i of a gate's row of W (input 1) or R (input 2). */
+static double weight(
+    const Network *network, uint32_t input, int64_t direction, int64_t row, int64_t i) {
+    const ReferenceTensor *w = &network->call->inputs[input];
+    const int64_t rows = network->gates * network->hidden;
+    const int64_t depth = input == 1 ? network->input : network->hidden;
+    if (!network->in_bytes) return w->values[(direction * rows + row) * depth + i];
+    const ReferenceTensor *scale = &network->call->inputs[6 + 2 * input];
+    const ReferenceTensor *zero = &network->call->inputs[7 + 2 * input];
+    const int64_t per = scale->count / network->directions; /* 1, or one for each column */
+    const int64_t at = per == 0 ? 0 : per == 1 ? direction : direction * per + row;
+    const double point = zero->present ? zero->values[zero->count == 1 ? 0 : at] : 0;
+    return (w->values[(direction * depth + i) * rows + row] - point) *
+           scale->values[scale->count == 1 ? 0 : at];
+}
+
+static double bias(const Network *network, int64_t direction, int64_t row) {
+    const ReferenceTensor *b = &network->call->inputs[3];
+    return b->present ? b->values[direction * 2 * network->gates * network->hidden + row] : 0;
+}
+
 /* W x of a gate's row, with its bias. */
 static double of_input(const Network *network, int64_t direction, int64_t row, const double *x) {
-    const ReferenceTensor *w = &network->call->inputs[1], *b = &network->call->inputs[3];
-    int64_t rows = network->gates * network->hidden;
-    double sum = b->present ? b->values[direction * 2 * rows + row] : 0;
+    double sum = bias(network, direction, row);
     for (int64_t i = 0; i < network->input; i++)
-        sum += w->values[(direction * rows + row) * network->input + i] * x[i];
+        sum += weight(network, 1, direction, row, i) *
+               (network->in_bytes ? rounded(&network->inputs, x[i]) : x[i]);
     return sum;
 }
 
 /* R h of a gate's row, with its bias. */
 static double of_state(const Network *network, int64_t direction, int64_t row, const double *h) {
-    const ReferenceTensor *r = &network->call->inputs[2], *b = &network->call->inputs[3];
-    int64_t rows = network->gates * network->hidden;
-    double sum = b->present ? b->values[(direction * 2 + 1) * rows + row] : 0;
+    double sum = bias(network, direction, network->gates * network->hidden + row);
     for (int64_t i = 0; i < network->hidden; i++)
-        sum += r->values[(direction * rows + row) * network->hidden + i] * h[i];
+        sum += weight(network, 2, direction, row, i) *
+               (network->in_bytes ? rounded(&network->states, h[i]) : h[i]);
     return sum;
 }
+
+/* ---- steps ---- */
 
 static void step_rnn(Network *network, int64_t d, const double *x, double *h) {
     double next[HIDDEN_MAX];
@@ -171,37 +220,71 @@ static void store(ReferenceTensor *to, int64_t at, const double *from, int64_t c
     if (to->present) memcpy(to->values + at, from, (size_t)count * sizeof(double));
 }
 
-static void run_sequence(Network *network, ReferenceCall *call, int64_t d, int64_t n) {
-    int64_t hidden = network->hidden, batch = network->batch;
+/* The states of a direction, of each element of the batch. */
+typedef struct States {
+    double h[BATCH_MAX][HIDDEN_MAX], c[BATCH_MAX][HIDDEN_MAX];
+} States;
+
+static int64_t state_row(const Network *network, int64_t d, int64_t n) {
+    return network->batch_first ? n * network->directions + d : d * network->batch + n;
+}
+
+static int64_t length_of(const Network *network, int64_t n) {
+    const ReferenceTensor *lengths = &network->call->inputs[4];
+    return lengths->present ? (int64_t)lengths->values[n] : network->length;
+}
+
+static void load_states(const Network *network, int64_t d, States *out) {
+    const ReferenceTensor *h = &network->call->inputs[5], *c = &network->call->inputs[6];
+    for (int64_t n = 0; n < network->batch; n++)
+        for (int64_t i = 0; i < network->hidden; i++) {
+            const int64_t at = state_row(network, d, n) * network->hidden + i;
+            out->h[n][i] = h->present ? h->values[at] : 0;
+            out->c[n][i] = c->present ? c->values[at] : 0;
+        }
+}
+
+static void run_element(
+    Network *network, ReferenceCall *call, int64_t d, int64_t n, int64_t s, States *states) {
+    const int64_t hidden = network->hidden, steps = length_of(network, n);
     const char *way = attributes_text(call->attributes, "direction");
-    bool backward = strcmp(way, "reverse") == 0 || d == 1;
-    int64_t last = (network->batch_first ? n * network->directions + d : d * batch + n) * hidden;
-    int64_t steps = call->inputs[4].present ? (int64_t)call->inputs[4].values[n] : network->length;
-    double h[HIDDEN_MAX] = {0}, c[HIDDEN_MAX] = {0};
-    for (int64_t i = 0; i < hidden; i++) {
-        if (call->inputs[5].present) h[i] = call->inputs[5].values[last + i];
-        if (call->inputs[6].present) c[i] = call->inputs[6].values[last + i];
+    const bool backward = strcmp(way, "reverse") == 0 || d == 1;
+    if (s >= steps) return;
+    int64_t t = backward ? steps - 1 - s : s;
+    int64_t row = network->batch_first ? n * network->length + t : t * network->batch + n;
+    const double *x = call->inputs[0].values + row * network->input;
+    if (network->is_lstm)
+        step_lstm(network, d, x, states->h[n], states->c[n]);
+    else if (network->is_gru)
+        step_gru(network, d, x, states->h[n]);
+    else
+        step_rnn(network, d, x, states->h[n]);
+    int64_t at = network->batch_first ? (n * network->length + t) * network->directions + d
+                                      : (t * network->directions + d) * network->batch + n;
+    store(&call->outputs[0], at * hidden, states->h[n], hidden);
+}
+
+static void run_direction(Network *network, ReferenceCall *call, int64_t d) {
+    static States states;
+    load_states(network, d, &states);
+    for (int64_t s = 0; s < network->length; s++) {
+        float low = 0, high = 0;
+        for (int64_t n = 0; n < network->batch; n++)
+            widen_range(states.h[n], network->hidden, &low, &high);
+        network->states = bytes_of(low, high);
+        for (int64_t n = 0; n < network->batch; n++) run_element(network, call, d, n, s, &states);
     }
-    for (int64_t s = 0; s < steps; s++) {
-        int64_t t = backward ? steps - 1 - s : s;
-        int64_t row = network->batch_first ? n * network->length + t : t * batch + n;
-        const double *x = call->inputs[0].values + row * network->input;
-        if (network->is_lstm)
-            step_lstm(network, d, x, h, c);
-        else if (network->is_gru)
-            step_gru(network, d, x, h);
-        else
-            step_rnn(network, d, x, h);
-        int64_t at = network->batch_first ? (n * network->length + t) * network->directions + d
-                                          : (t * network->directions + d) * batch + n;
-        store(&call->outputs[0], at * hidden, h, hidden);
+    for (int64_t n = 0; n < network->batch; n++) {
+        const int64_t last = state_row(network, d, n) * network->hidden;
+        if (call->output_count > 1) store(&call->outputs[1], last, states.h[n], network->hidden);
+        if (call->output_count > 2) store(&call->outputs[2], last, states.c[n], network->hidden);
     }
-    if (call->output_count > 1) store(&call->outputs[1], last, h, hidden);
-    if (call->output_count > 2) store(&call->outputs[2], last, c, hidden);
 }
 
 void reference_recurrent(ReferenceCall *call) {
     Network network = network_of(call);
-    for (int64_t d = 0; d < network.directions; d++)
-        for (int64_t n = 0; n < network.batch; n++) run_sequence(&network, call, d, n);
+    float low = 0, high = 0;
+    widen_range(call->inputs[0].values, call->inputs[0].count, &low, &high);
+    network.inputs = bytes_of(low, high);
+    for (int64_t d = 0; d < network.directions; d++) run_direction(&network, call, d);
 }

@@ -4,29 +4,6 @@
 
 #include "tests/kernels/fixtures/kernel_call.h"
 
-/* Plain weights are packed in the workspace, packed ones are not copied. */
-static void test_recurrent_workspace_holds_only_what_it_must(void **state) {
-    (void)state;
-    CpuRecurrent lstm = {
-        .length = 3, .batch = 2, .input = 5, .hidden = 4, .directions = 1, .gates = 4};
-    lstm.first_gates = lstm.joined_gates = 4;
-    cpu_recurrent_prepare(&lstm, CPU_LEVEL_PORTABLE);
-    const int64_t plain = cpu_recurrent_workspace_count(&lstm);
-    lstm.packed[0] = lstm.packed[1] = true;
-    assert_int_equal(plain - cpu_recurrent_workspace_count(&lstm), 16 * 5 + 16 * 4);
-}
-
-/* What the second product takes and makes, and its weights. */
-static void test_recurrent_workspace_holds_a_second_product(void **state) {
-    (void)state;
-    CpuRecurrent gru = {
-        .length = 3, .batch = 4, .input = 5, .hidden = 16, .directions = 1, .gates = 3};
-    gru.first_gates = gru.joined_gates = 3;
-    const int64_t one = cpu_recurrent_workspace_count(&gru);
-    gru.first_gates = 2;
-    assert_int_equal(cpu_recurrent_workspace_count(&gru) - one, 2 * 4 * 16 - 4 * 16);
-}
-
 static void test_recurrent_stops_at_each_sequences_length(void **state) {
     (void)state;
     static const float x[6] = {1, 1, 1, 1, 1, 1}, w[1] = {1}, r[1] = {1};
@@ -42,22 +19,6 @@ static void test_recurrent_stops_at_each_sequences_length(void **state) {
     kernel_check_close(&result, 0, (double[]){1, 1, 2, 0, 3, 0}, 0);
     kernel_check_close(&result, 1, (double[]){3, 1}, 0);
     kernel_result_deinit(&result);
-}
-
-/* A step writes its state beside the one that others still multiply. */
-static void test_recurrent_workspace_holds_two_states_of_slices(void **state) {
-    (void)state;
-    CpuRecurrent rnn = {
-        .length = 3, .batch = 2, .input = 5, .hidden = 128, .directions = 1, .gates = 1};
-    rnn.first_gates = rnn.joined_gates = 1;
-    cpu_recurrent_prepare(&rnn, CPU_LEVEL_PORTABLE);
-    assert_true(rnn.sliced);
-    const int64_t sliced = cpu_recurrent_workspace_count(&rnn);
-    rnn.sliced = false;
-    assert_int_equal(sliced - cpu_recurrent_workspace_count(&rnn), 2 * 128);
-    rnn.hidden = 130;
-    cpu_recurrent_prepare(&rnn, CPU_LEVEL_PORTABLE);
-    assert_false(rnn.sliced);
 }
 
 /* Forty sequences go through whole products. One goes through slices of them, or, with a state that
@@ -165,10 +126,7 @@ static void test_recurrent_of_bfloat16_has_the_bits_of_its_weights_in_float32(vo
 
 int test_cpu_recurrent_run(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recurrent_workspace_holds_only_what_it_must),
-        cmocka_unit_test(test_recurrent_workspace_holds_a_second_product),
         cmocka_unit_test(test_recurrent_stops_at_each_sequences_length),
-        cmocka_unit_test(test_recurrent_workspace_holds_two_states_of_slices),
         cmocka_unit_test(test_recurrent_of_bfloat16_has_the_bits_of_its_weights_in_float32),
         cmocka_unit_test(test_recurrent_gives_a_sequence_the_same_bits_in_any_batch),
     };
