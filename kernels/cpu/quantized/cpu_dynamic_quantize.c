@@ -79,6 +79,71 @@ CPU_VARIANTS(quantize, (const float *x, int64_t count, float scale, float zero_p
 #if defined(__x86_64__)
 /* The same by instructions that the compiler does not find: selections become masks in its hands.
  */
+CPU_TARGET_AVX2 static void measure_eights(
+    const float *x, int64_t count, CpuDynamicRange *inout_range) {
+    enum { CHAINS = 4, LANES = 8 };
+    __m256 low[CHAINS], high[CHAINS];
+    float lows[LANES], highs[LANES];
+    int64_t i = 0;
+    for (int v = 0; v < CHAINS; v++) low[v] = high[v] = _mm256_setzero_ps();
+    for (; i + CHAINS * LANES <= count; i += CHAINS * LANES)
+        CPU_UNROLL for (int v = 0; v < CHAINS; v++) {
+            const __m256 values = _mm256_loadu_ps(x + i + v * LANES);
+            low[v] = _mm256_min_ps(values, low[v]); /* NaN: the second operand */
+            high[v] = _mm256_max_ps(values, high[v]);
+        }
+    for (int v = 1; v < CHAINS; v++) {
+        low[0] = _mm256_min_ps(low[0], low[v]);
+        high[0] = _mm256_max_ps(high[0], high[v]);
+    }
+    _mm256_storeu_ps(lows, low[0]);
+    _mm256_storeu_ps(highs, high[0]);
+    CpuDynamicRange range = *inout_range;
+    for (int lane = 0; lane < LANES; lane++) {
+        range.low = lows[lane] < range.low ? lows[lane] : range.low;
+        range.high = highs[lane] > range.high ? highs[lane] : range.high;
+    }
+    for (; i < count; i++) {
+        range.low = x[i] < range.low ? x[i] : range.low;
+        range.high = x[i] > range.high ? x[i] : range.high;
+    }
+    *inout_range = range;
+}
+
+/* Eight quotients, rounded, as int32; beyond +-512 they are limited, NaN is 0. */
+CPU_TARGET_AVX2 static __m256i steps_of_eight(const float *x, __m256 scale) {
+    const __m256 limit = _mm256_set1_ps(512);
+    __m256 steps = _mm256_div_ps(_mm256_loadu_ps(x), scale);
+    steps = _mm256_and_ps(steps, _mm256_cmp_ps(steps, steps, _CMP_ORD_Q));
+    steps = _mm256_min_ps(steps, limit);
+    steps = _mm256_max_ps(steps, _mm256_sub_ps(_mm256_setzero_ps(), limit));
+    return _mm256_cvtps_epi32(steps);
+}
+
+CPU_TARGET_AVX2 static void quantize_eights(
+    const float *x, int64_t count, float scale, float zero_point, uint8_t *to) {
+    enum { STEP = 32 };
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i zero = _mm256_set1_epi16((int16_t)zero_point);
+    const __m256 by = _mm256_set1_ps(scale);
+    for (int64_t i = 0; i < count; i += STEP) {
+        float end[STEP] = {0};
+        const bool whole = i + STEP <= count;
+        if (!whole) memcpy(end, x + i, (size_t)(count - i) * sizeof(float));
+        const float *from = whole ? x + i : end;
+        const __m256i first =
+            _mm256_packs_epi32(steps_of_eight(from, by), steps_of_eight(from + 8, by));
+        const __m256i second =
+            _mm256_packs_epi32(steps_of_eight(from + 16, by), steps_of_eight(from + 24, by));
+        const __m256i bytes = _mm256_permutevar8x32_epi32(
+            _mm256_packus_epi16(_mm256_add_epi16(first, zero), _mm256_add_epi16(second, zero)),
+            order);
+        uint8_t made[STEP];
+        _mm256_storeu_si256((__m256i *)(void *)(whole ? to + i : made), bytes);
+        if (!whole) memcpy(to + i, made, (size_t)(count - i));
+    }
+}
+
 static __mmask16 first_lanes(int64_t count) {
     return count < CPU_VECTOR_LANES ? (__mmask16)((1 << count) - 1) : 0xFFFF;
 }
@@ -124,6 +189,7 @@ CPU_TARGET_AVX512 static void quantize_by_lanes(
 CpuDynamicQuantize cpu_dynamic_quantize_for(CpuLevel level) {
 #if defined(__x86_64__)
     if (level == CPU_LEVEL_AVX512) return (CpuDynamicQuantize){measure_lanes, quantize_by_lanes};
+    if (level == CPU_LEVEL_AVX2) return (CpuDynamicQuantize){measure_eights, quantize_eights};
 #endif
     return (CpuDynamicQuantize){measure_for(level), quantize_for(level)};
 }

@@ -1,11 +1,18 @@
 #include "kernels/cpu/recurrent/cpu_recurrent_bytes.h"
 
+#include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/cpu/quantized/cpu_lower_operands.h"
 
 /* The inputs of a side: weights, scales, zero points. */
 static const struct {
     uint32_t weights, scale, zero_point;
 } inputs_of[CPU_RECURRENT_SIDES] = {{1, 8, 9}, {2, 10, 11}};
+
+CPU_INLINE void add_row_body(const float *a, const float *b, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) to[i] = a[i] + b[i];
+}
+CPU_VARIANTS(
+    add_row, (const float *a, const float *b, int64_t count, float *to), (a, b, count, to));
 
 /* ---- the plan ---- */
 
@@ -32,6 +39,7 @@ Error *cpu_recurrent_bytes_of(Device *device, CpuLevel level, const PlanRequest 
     bytes.product = cpu_lower_product_for(level, bytes.form);
     bytes.bytes = cpu_lower_bytes_for(level, bytes.form);
     bytes.row = cpu_lower_rows_for(level, bytes.form);
+    bytes.add = add_row_for(level);
     bytes.quantize = cpu_dynamic_quantize_for(level);
     cpu_widen_init(DTYPE_FLOAT32, &bytes.widen);
     for (int side = 0; side < CPU_RECURRENT_SIDES; side++) {
@@ -157,8 +165,7 @@ static Error *run_tile(const CpuRecurrentBytesRun *run, const CpuRecurrentPlace 
                 run->sides[place->side].sums[place->row + r], place->columns);
         bytes->row.scale(
             row, run->sides[place->side].step, columns->scales + first, place->columns, out);
-        for (int64_t c = 0; place->bias && c < place->columns; c++)
-            out[c] = out[c] + place->bias[place->column + c];
+        if (place->bias) bytes->add(out, place->bias + place->column, place->columns, out);
     }
     return NULL;
 }

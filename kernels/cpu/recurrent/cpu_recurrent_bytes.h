@@ -26,6 +26,7 @@ typedef struct CpuRecurrentBytes {
     CpuLowerProduct *product;
     CpuLowerBytes bytes;
     CpuLowerRows row;
+    void (*add)(const float *a, const float *b, int64_t count, float *to);
     CpuDynamicQuantize quantize;
     CpuWiden widen; /* of scales */
     CpuRecurrentOperand operands[CPU_RECURRENT_SIDES];
