@@ -106,7 +106,7 @@ CASES = [
     ("QLinearConcat", [scale(0.06), zero(4), u8(2, 3), scale(), zero(), u8(2, 4), scale(0.07), zero(1)], {"axis": 1}, 1),
     ("DynamicQuantizeLSTM", [f(4, 1, 3), i8(1, 3, 8), i8(1, 2, 8), f(1, 16), None, None, None, None, np.array([0.005], np.float32),
                              np.array([0], np.int8), np.array([0.005], np.float32), np.array([0], np.int8)], {"hidden_size": 2}, 3),
-    ("DynamicQuantizeLSTM", [f(6, 2, 70), u8(2, 70, 256), u8(2, 64, 256), f(2, 512), None, f(2, 2, 64), f(2, 2, 64), None,
+    ("DynamicQuantizeLSTM", [f(6, 1, 70), u8(2, 70, 256), u8(2, 64, 256), f(2, 512), None, f(2, 1, 64), f(2, 1, 64), None,
                              np.array([0.002, 0.003], np.float32), np.array([120, 120], np.uint8),
                              np.array([0.002, 0.001], np.float32), np.array([128, 128], np.uint8)],
      {"hidden_size": 64, "direction": "bidirectional"}, 3),
