@@ -181,15 +181,24 @@ static Error *preload_all(const char *paths) {
     return NULL;
 }
 
-/* The dynamic loader takes a file only; this one has no name and needs no place on a disk. */
+static bool is_zero(const uint8_t *bytes, uint64_t size) {
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* The dynamic loader takes a file only; this one has no name and needs no place on a disk. Parts of
+ * zeros, as many as the constants were that the library held, stay holes. */
 static Error *write_file(int descriptor, const uint8_t *bytes, uint64_t size) {
-    if (descriptor < 0) FAIL(IO, "no memory for a library: %s", strerror(errno));
-    while (size) {
-        ssize_t written = write(descriptor, bytes, size);
+    enum { PART = 64 << 10 };
+    if (descriptor < 0 || ftruncate(descriptor, (off_t)size) != 0)
+        FAIL(IO, "no memory for a library: %s", strerror(errno));
+    for (uint64_t at = 0; at < size;) {
+        const uint64_t end = (at / PART + 1) * PART < size ? (at / PART + 1) * PART : size;
+        const bool hole = is_zero(bytes + at, end - at);
+        const ssize_t written =
+            hole ? (ssize_t)(end - at) : pwrite(descriptor, bytes + at, end - at, (off_t)at);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) FAIL(IO, "no memory for a library: %s", strerror(errno));
-        bytes += written;
-        size -= (uint64_t)written;
+        at += (uint64_t)written;
     }
     return NULL;
 }

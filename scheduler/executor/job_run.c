@@ -184,11 +184,8 @@ static Error *end_run(JobRun *run, JobRunSink sink) {
 
 static void count(JobRun *run) {
     ExecutionCounters counters = execution_get_counters(run->execution);
-    uint64_t peak_bytes = 0;
-    for (uint8_t slot = 0; slot < SLOT_COUNT; slot++)
-        peak_bytes += memory_pool_peak_bytes(execution_get_pool(run->execution, slot));
-    run->counters = (JobRunCounters){counters.instructions, counters.kernel_calls, peak_bytes,
-        execution_get_traffic(run->execution)};
+    run->counters = (JobRunCounters){counters.instructions, counters.kernel_calls,
+        execution_get_peak_bytes(run->execution), execution_get_traffic(run->execution)};
 }
 
 static Budget budget_to_suspension(const JobRun *run) {

@@ -95,9 +95,11 @@ static void write_code(const Executable *executable, ByteWriter *writer) {
 
 static Error *write_library(const Executable *executable, ContainerWriter *container) {
     ByteWriter OWN_BYTES(bytes) = {0};
+    Digest digest;
     if (executable->native_library == EXECUTABLE_NO_LIBRARY) return NULL;
+    TRY(executable_get_native_digest(executable, &digest));
     byte_write_u32(&bytes, executable->native_library);
-    byte_write_bytes(&bytes, &executable->native_digest, sizeof executable->native_digest);
+    byte_write_bytes(&bytes, &digest, sizeof digest);
     return container_writer_add_written(container, SECTION_LIBRARY, &bytes);
 }
 

@@ -94,9 +94,10 @@ static Error *add_library(RelaxTranslation *self) {
     OWN(Tensor, tensor) = NULL;
     uint32_t index;
     TRY(tensor_create_on_host(device_host(), DTYPE_UINT8, &shape, &tensor));
-    uint8_t *bytes = tensor_data(tensor);
-    memcpy(bytes, library->bytes, library->size);
-    memset(bytes + library->file_begin, 0, library->file_size);
+    uint8_t *bytes = tensor_data(tensor); /* zeros, which take no memory until they are read */
+    const size_t file_end = library->file_begin + library->file_size;
+    memcpy(bytes, library->bytes, library->file_begin);
+    memcpy(bytes + file_end, library->bytes + file_end, library->size - file_end);
     TRY(executable_builder_add_constant(
         self->builder, value_object(OBJECT_TENSOR, TAKE(tensor)), 0, &index));
     return executable_builder_set_native_library(self->builder, index, NULL);

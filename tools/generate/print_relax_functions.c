@@ -1,4 +1,4 @@
-/* Prints docs/relax-functions.md from relax_builtins.def and relax_letters.def. */
+/* Prints docs/relax-functions.md from relax_builtins.def and packed_letters.def. */
 #include <stdio.h>
 
 #include "vm/relax/relax_registry.h"
@@ -17,9 +17,9 @@ int main(void) {
         "argument. What a function keeps (caches, states, names) belongs to one execution and is\n"
         "part of its checkpoints.\n\n"
         "| letter | an argument is |\n| --- | --- |\n");
-#define RELAX_LETTER(letter, accepts, text) printf("| %c | %s |\n", letter, text);
-#include "vm/relax/relax_letters.def"
-#undef RELAX_LETTER
+#define PACKED_LETTER(letter, accepts, text) printf("| %c | %s |\n", letter, text);
+#include "vm/objects/packed_letters.def"
+#undef PACKED_LETTER
     printf("| [ | the arguments behind it may be missing |\n"
            "| * | the letter before it, to the end |\n\n"
            "| function | signature | gives |\n| --- | --- | --- |\n");

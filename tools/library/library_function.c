@@ -130,11 +130,9 @@ Error *library_function_link(
 }
 
 LayoverFunction *library_function_linked(const PackedRegistry *registry, const char *name) {
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
-    if (!packed_registry_find(registry, name, &function, &arity, &context)) return NULL;
-    return function == call_from_bytecode ? ((Link *)context)->function : NULL;
+    const PackedTarget *target = packed_registry_find(registry, name);
+    if (!target || target->function != call_from_bytecode) return NULL;
+    return ((Link *)target->context)->function;
 }
 
 /* ---- calls from the host ---- */

@@ -38,11 +38,8 @@ LayoverFunction *library_globals_find(const char *name) {
 }
 
 Error *library_globals_link(PackedRegistry *registry, LayoverModel *model) {
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
     for (size_t i = 0; i < function_count; i++)
-        if (!packed_registry_find(registry, functions[i]->name, &function, &arity, &context))
+        if (!packed_registry_find(registry, functions[i]->name))
             TRY(library_function_link(registry, model, functions[i]));
     return NULL;
 }
@@ -70,12 +67,8 @@ static Error *insert(LayoverFunction *function, bool replace, LayoverFunction **
 /* A function of that name would never be called. */
 static Error *check_no_builtin(const char *name) {
     OWN(PackedRegistry, builtins) = NULL;
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
     TRY(packed_registry_create(&builtins));
-    if (packed_registry_find(builtins, name, &function, &arity, &context))
-        FAIL(CONFLICT, "%s is a builtin function", name);
+    if (packed_registry_find(builtins, name)) FAIL(CONFLICT, "%s is a builtin function", name);
     return NULL;
 }
 

@@ -185,10 +185,7 @@ LayoverError *layover_module_allow_native(LayoverModule *module, const char *pre
 /* ---- linking; under the lock ---- */
 
 static bool has(const PackedRegistry *registry, const char *name) {
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
-    return packed_registry_find(registry, name, &function, &arity, &context);
+    return packed_registry_find(registry, name) != NULL;
 }
 
 static Error *link_hosts(PackedRegistry *registry, LayoverModel *model, const LayoverModule *from) {

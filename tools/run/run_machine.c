@@ -229,8 +229,5 @@ Error *run_machine_finish(Execution *execution) {
 }
 
 uint64_t run_machine_peak_bytes(const RunMachine *machine) {
-    uint64_t bytes = 0;
-    for (uint8_t slot = 0; machine->execution && slot < SLOT_COUNT; slot++)
-        bytes += memory_pool_peak_bytes(execution_get_pool(machine->execution, slot));
-    return bytes;
+    return machine->execution ? execution_get_peak_bytes(machine->execution) : 0;
 }

@@ -113,3 +113,10 @@ uint64_t executable_constant_bytes(const Executable *executable) {
             bytes += tensor_bytes(executable->constants[i].value.tensor);
     return bytes;
 }
+
+Error *executable_get_native_digest(const Executable *executable, Digest *out) {
+    *out = executable->native_digest;
+    if (executable->native_digest_stored) return NULL;
+    const Tensor *library = executable->constants[executable->native_library].value.tensor;
+    return digest_sha256(tensor_data(library), tensor_bytes(library), out);
+}

@@ -104,9 +104,12 @@ typedef struct Executable {
     /* The constant that holds the bytes of a native library, or EXECUTABLE_NO_LIBRARY: packed
      * functions that no host has are looked for there. A uint8 tensor in slot 0. */
     uint32_t native_library;
-    Digest native_digest; /* SHA-256 of those bytes */
-    Digest identity;      /* SHA-256 of the manifest; all zero until serialize has computed it */
-    bool outline;         /* large constants have no data; their bytes must not be read */
+    /* SHA-256 of those bytes as stored with the executable; computed on demand for one that was
+     * made in this process (executable_get_native_digest). */
+    Digest native_digest;
+    bool native_digest_stored;
+    Digest identity; /* SHA-256 of the manifest; all zero until serialize has computed it */
+    bool outline;    /* large constants have no data; their bytes must not be read */
     /* The code brings strings into slot 1 (device_strings.h), so only a device in host memory can
      * run it (executable_check_device). Set by the verifier. */
     bool device_strings;
@@ -139,5 +142,7 @@ static inline const uint64_t *function_instruction(
 }
 /* Errors: UNSUPPORTED the device cannot run the executable. */
 MUST_CHECK Error *executable_check_device(const Executable *executable, const Device *device);
+/* The SHA-256 of the native library: the stored one, or that of its bytes. */
+MUST_CHECK Error *executable_get_native_digest(const Executable *executable, Digest *out);
 /* Bytes of all tensor constants. */
 uint64_t executable_constant_bytes(const Executable *executable);

@@ -188,12 +188,8 @@ Error *executable_builder_set_native_library(
     if (!library || !value_is(&library->value, OBJECT_TENSOR) || library->slot != 0 ||
         library->value.tensor->dtype != DTYPE_UINT8 || library->value.tensor->shape.rank != 1)
         FAIL(CORRUPT, "constant %u is not the bytes of a native library", constant);
-    Digest *digest = &builder->executable->native_digest;
-    const Tensor *bytes = library->value.tensor;
-    if (sha256)
-        *digest = *sha256;
-    else
-        TRY(digest_sha256(tensor_data(bytes), tensor_bytes(bytes), digest));
+    if (sha256) builder->executable->native_digest = *sha256;
+    builder->executable->native_digest_stored = sha256 != NULL;
     builder->executable->native_library = constant;
     return NULL;
 }

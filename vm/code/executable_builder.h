@@ -26,9 +26,9 @@ MUST_CHECK Error *executable_builder_set_results(
 /* Consumes the value (even on failure). Tensors become sealed and get their constant's index. */
 MUST_CHECK Error *executable_builder_add_constant(
     ExecutableBuilder *builder, Value owned_value, uint8_t slot, uint32_t *out_index);
-/* Names the constant that holds the bytes of a native library. sha256: of the bytes, for constants
- * without data; NULL: is computed. The library runs only if its bytes have that SHA-256. Errors:
- * CORRUPT the constant is no uint8 tensor of rank 1 in slot 0. */
+/* Names the constant that holds the bytes of a native library. sha256: of the bytes, as stored: the
+ * library runs only if its bytes have that SHA-256; NULL: the bytes are those of this process.
+ * Errors: CORRUPT the constant is no uint8 tensor of rank 1 in slot 0. */
 MUST_CHECK Error *executable_builder_set_native_library(
     ExecutableBuilder *builder, uint32_t constant, const Digest *sha256);
 /* Retains the attributes, which are checked against the operator at once. */

@@ -42,8 +42,8 @@ static Error *find_native(Execution *execution, uint32_t index) {
             "%s is native code of the model's library, which may run only where it is allowed",
             name);
     TRY(residency_get_native(execution->residency, execution->options.native.preload, &native));
-    native_functions_get(native, index, &entry->function, &entry->context);
-    entry->arity = -1;
+    native_functions_get(native, index, &entry->target.function, &entry->target.context);
+    entry->target.arity = -1;
     return NULL;
 }
 
@@ -54,8 +54,11 @@ static Error *find_packed(Execution *execution) {
         const Function *function = &executable->functions[i];
         if (function->kind != FUNCTION_PACKED) continue;
         PackedEntry *entry = &execution->packed_entries[i];
-        if (!packed_registry_find(execution->packed, function->name, &entry->function,
-                &entry->arity, &entry->context))
+        entry->name = function->name;
+        const PackedTarget *known = packed_registry_find(execution->packed, function->name);
+        if (known)
+            entry->target = *known;
+        else
             TRY(find_native(execution, i));
     }
     return NULL;
@@ -79,6 +82,16 @@ static Error *create_tables(Execution *execution) {
     return execution_reserve_scratch(execution, SCRATCH_MIN);
 }
 
+static void init_call(Execution *execution) {
+    execution->call = (PackedCall){
+        .execution = execution,
+        .meter = execution->meter,
+        .registry = execution->packed,
+        .pools = {execution->pools[SLOT_HOST], execution->pools[SLOT_DEVICE]},
+        .tail_function = UINT32_MAX,
+    };
+}
+
 Error *execution_create_empty(
     Residency *residency, const ExecutionOptions *options, Execution **out) {
     void *memory;
@@ -97,6 +110,7 @@ Error *execution_create_empty(
     TRY(create_pools(execution));
     TRY(create_tables(execution));
     TRY(find_packed(execution));
+    init_call(execution);
     *out = TAKE(execution);
     return NULL;
 }
@@ -315,6 +329,12 @@ MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot) {
 }
 PackedRegistry *execution_get_packed(const Execution *execution) { return execution->packed; }
 ObjectMeter *execution_get_meter(const Execution *execution) { return execution->meter; }
+uint64_t execution_get_peak_bytes(const Execution *execution) {
+    uint64_t bytes = object_meter_peak_bytes(execution->meter);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+        bytes += memory_pool_peak_bytes(execution->pools[slot]);
+    return bytes;
+}
 uint32_t execution_get_entry(const Execution *execution) { return execution->entry; }
 uint32_t execution_get_depth(const Execution *execution) {
     return (uint32_t)execution->frame_count;

@@ -46,6 +46,9 @@ MemoryPool *execution_get_pool(const Execution *execution, uint8_t slot);
 PackedRegistry *execution_get_packed(const Execution *execution);
 /* The meter that is charged for containers made in this execution. */
 struct ObjectMeter *execution_get_meter(const Execution *execution);
+/* The most memory that the execution has held in this process: the peaks of its pools and of its
+ * meter (frames, containers, opaque objects) together. */
+uint64_t execution_get_peak_bytes(const Execution *execution);
 /* The function that the execution was started with: its results are those of the execution, also
  * after tail calls of other functions. */
 uint32_t execution_get_entry(const Execution *execution);

@@ -1,7 +1,7 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/allocator.h"
+#include "base/name_map.h"
 #include "vm/objects/closure.h"
 #include "vm/execution/execution_state.h"
 #include "vm/execution/snapshot.h"
@@ -159,12 +159,13 @@ static Error *restore_inputs(Restoring *restoring) {
     TRY(memory_alloc(snapshot->input_count, sizeof(SnapshotInput), &memory));
     execution->inputs = memory;
     execution->input_capacity = snapshot->input_count;
+    OWN(NameMap, names) = NULL;
+    TRY(name_map_create(&names));
     for (uint32_t i = 0; i < snapshot->input_count; i++) {
         const SnapshotInput *from = &snapshot->inputs[i];
         SnapshotInput *to = &execution->inputs[i];
-        for (uint32_t other = 0; other < i; other++)
-            if (strcmp(snapshot->inputs[other].name, from->name) == 0)
-                FAIL(CORRUPT, "input %s is given twice", from->name);
+        if (name_map_find(names, from->name)) FAIL(CORRUPT, "input %s is given twice", from->name);
+        TRY(name_map_set(names, from->name, names));
         TRY(memory_copy_text(from->name, &to->name));
         execution->input_count++;
         TRY_WRAP(value_freezer_add(restoring->freezer, &from->value, &to->value), "input %s",

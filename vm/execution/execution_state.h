@@ -7,6 +7,7 @@
 #include "vm/residency/inline_cache.h"
 #include "vm/execution/instrument_call.h"
 #include "vm/objects/object.h"
+#include "vm/objects/packed.h"
 #include "vm/execution/run_ahead.h"
 
 enum { EXECUTION_RECYCLED_MAX = 8, EXECUTION_RECYCLED_BYTES_MAX = 4096 };
@@ -17,9 +18,8 @@ typedef enum StopBits {
 } StopBits;
 
 typedef struct PackedEntry { /* a packed function of the executable, resolved */
-    PackedFunction *function;
-    void *context;
-    int32_t arity;
+    PackedTarget target;     /* function NULL for bytecode */
+    const char *name;        /* the executable's */
 } PackedEntry;
 
 struct Execution {
@@ -48,12 +48,13 @@ struct Execution {
     uint32_t input_count;
     size_t input_capacity;
 
-    PackedEntry *packed_entries;     /* per function; function NULL for bytecode */
+    PackedEntry *packed_entries;     /* per function */
     const DecodedFunction **decoded; /* per function; NULL until first called */
     InlineCache **sites;             /* per function; NULL until first called */
     InlineCache *current_sites;      /* of the top frame's function */
     Value *scratch;                  /* borrowed values: arguments of a packed call */
     size_t scratch_capacity;
+    PackedCall call;       /* given to packed functions; between two calls it answers nothing */
     RunResult stop_result; /* set with STEP_STOP */
     /* Released small tensors, with their storages: the next output of the same size reuses one,
      * which avoids a call of the pool. */

@@ -115,7 +115,6 @@ static void release_tail(PackedCall *call) {
 /* Accepts the result of a packed function, which may be mutable, or a tensor outside the
  * execution's slots. */
 static Error *accept_result(Execution *execution, const Value *result) {
-    if (result->tag != VALUE_OBJECT) return NULL;
     if (value_is(result, OBJECT_TENSOR)) {
         if (!execution_owns_memory(execution, result->tensor))
             FAIL(INVALID, "its result is a tensor outside this execution's devices");
@@ -127,118 +126,140 @@ static Error *accept_result(Execution *execution, const Value *result) {
     return NULL;
 }
 
-typedef struct PackedTarget {
-    PackedFunction *function;
-    void *context;
-    const char *name;
-    int32_t arity;
-} PackedTarget;
+/* Every tensor argument in a mutable storage, when the function did not mark which it wrote. */
+static void mark_written(const Value *arguments, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (value_is(&arguments[i], OBJECT_TENSOR) && arguments[i].tensor->storage->opaque)
+            arguments[i].tensor->written = true;
+}
 
-static PackedTarget target_of(const Execution *execution, uint32_t function) {
-    const PackedEntry *entry = &execution->packed_entries[function];
-    return (PackedTarget){entry->function, entry->context,
-        execution->executable->functions[function].name, entry->arity};
+/* Whether the call asks for memory, or for another function, instead of giving a result. */
+static inline bool asks(const PackedCall *call) {
+    return call->memory.kind == MEMORY_NEEDED || call->tail_packed ||
+           call->tail_function != UINT32_MAX;
+}
+
+static inline Error *call_unwatched(Execution *execution, const PackedEntry *entry,
+    const Value *arguments, uint32_t count, Value *out_result) {
+    PackedCall *call = &execution->call;
+    TRY(packed_target_call(&entry->target, entry->name, call, arguments, count, out_result));
+    if (!call->marks_written && call->memory.kind != MEMORY_NEEDED) mark_written(arguments, count);
+    if (out_result->tag == VALUE_OBJECT)
+        TRY_WRAP(accept_result(execution, out_result), "%s", entry->name);
+    return NULL;
+}
+
+static Error *call_watched(Execution *execution, const PackedEntry *entry, const Value *arguments,
+    uint32_t count, Value *out_result) {
+    bool skip;
+    TRY(instrument_before(execution, entry->name, arguments, count, &skip));
+    if (skip) return NULL;
+    TRY(call_unwatched(execution, entry, arguments, count, out_result));
+    if (execution->call.memory.kind == MEMORY_NEEDED) return NULL;
+    return instrument_after(execution, entry->name, arguments, count, out_result, 1, NULL);
 }
 
 /* Calls one packed function. *out_result stays nil where memory or a tail call is asked for. */
-static Error *call_target(Execution *execution, const PackedTarget *target, const Value *arguments,
-    uint32_t count, PackedCall *call, Value *out_result) {
-    if (target->arity >= 0 && (uint32_t)target->arity != count)
-        FAIL(INVALID, "%s takes %d arguments, not %u", target->name, target->arity, count);
-    bool skip = false;
-    if (execution->instrument)
-        TRY(instrument_before(execution, target->name, arguments, count, &skip));
-    if (skip) return NULL;
-    call->marks_written = false;
-    TRY_WRAP(
-        target->function(call, arguments, count, target->context, out_result), "%s", target->name);
-    if (call->memory.kind == MEMORY_NEEDED) return NULL;
-    for (uint32_t i = 0; !call->marks_written && i < count; i++)
-        if (value_is(&arguments[i], OBJECT_TENSOR) && arguments[i].tensor->storage->opaque)
-            arguments[i].tensor->written = true;
-    TRY_WRAP(accept_result(execution, out_result), "%s", target->name);
-    if (!execution->instrument) return NULL;
-    return instrument_after(execution, target->name, arguments, count, out_result, 1, NULL);
+static inline Error *call_entry(Execution *execution, const PackedEntry *entry,
+    const Value *arguments, uint32_t count, Value *out_result) {
+    if (execution->instrument) return call_watched(execution, entry, arguments, count, out_result);
+    return call_unwatched(execution, entry, arguments, count, out_result);
 }
 
-/* Calls a packed function, and the packed functions that it asks for in its place. With
- * call->tail_function set on return, a function of bytecode is to run. */
-static Error *call_chain(Execution *execution, PackedTarget target, const Value *arguments,
-    uint32_t count, PackedCall *call, Value *out_result) {
-    TRY(call_target(execution, &target, arguments, count, call, out_result));
-    while (call->tail_packed || call->tail_function != UINT32_MAX) {
-        const Executable *executable = execution->executable;
+static PackedEntry entry_of(const PackedObject *packed) {
+    return (PackedEntry){packed->target, packed->name};
+}
+
+/* Calls the packed functions that a packed function asks for in its place, one after the other.
+ * *out_done: one of them gave a result; else memory or a function of bytecode is asked for. */
+static Error *call_chain(Execution *execution, Value *out_result, bool *out_done) {
+    PackedCall *call = &execution->call;
+    const Executable *executable = execution->executable;
+    *out_done = false;
+    while (asks(call)) {
+        if (call->memory.kind == MEMORY_NEEDED) return NULL;
         PackedCall now = *call;
-        if (!now.tail_packed) {
+        PackedEntry entry;
+        if (now.tail_packed) {
+            entry = entry_of(now.tail_packed);
+        } else {
             if (now.tail_function >= executable->function_count)
                 FAIL(INVALID, "a tail call of function %u", now.tail_function);
             if (executable->functions[now.tail_function].kind == FUNCTION_BYTECODE) return NULL;
-            target = target_of(execution, now.tail_function);
-        } else {
-            const PackedObject *packed = now.tail_packed;
-            target = (PackedTarget){packed->function, packed->context, packed->name, packed->arity};
+            entry = execution->packed_entries[now.tail_function];
         }
         call->tail_packed = NULL;
         call->tail_function = UINT32_MAX;
         call->tail_arguments = NULL;
         call->tail_argument_count = 0;
         value_release(out_result);
-        Error *error = call_target(
-            execution, &target, now.tail_arguments, now.tail_argument_count, call, out_result);
+        Error *error =
+            call_entry(execution, &entry, now.tail_arguments, now.tail_argument_count, out_result);
         release_tail(&now);
         TRY(error);
     }
+    *out_done = true;
     return NULL;
 }
 
-/* Ends a call whose result is there, or whose tail is a function of bytecode. */
-static Error *finish_packed(Execution *execution, const DecodedInstruction *instruction,
-    PackedCall *call, uint32_t finish_from, Value *result, Step *out_step) {
-    uint32_t caller_base = execution_top(execution)->register_base;
-    bool tail = call->tail_function != UINT32_MAX;
-    if (tail) TRY(push_tail(execution, instruction, call));
-    Value *registers = execution->registers + caller_base;
-    finish_operands(instruction, finish_from, registers);
-    if (!tail && !(instruction->flags & INSTRUCTION_NO_DST)) {
-        register_set(registers, instruction->destination, *result);
-        *result = value_nil();
+/* Ends a call: last uses, then the result. */
+static inline void finish_call(const DecodedInstruction *instruction, uint32_t finish_from,
+    Value *registers, Value *owned_result) {
+    if (instruction->last_uses) finish_operands(instruction, finish_from, registers);
+    if (instruction->flags & INSTRUCTION_NO_DST)
+        value_release(owned_result);
+    else
+        register_set(registers, instruction->destination, *owned_result);
+    *owned_result = value_nil();
+}
+
+/* A call that fails, or asks for memory or another function. */
+static Error *finish_asking(Execution *execution, const DecodedInstruction *instruction,
+    uint32_t finish_from, Error *owned_error, Value *owned_result, Step *out_step) {
+    bool done;
+    PackedCall *call = &execution->call;
+    const uint32_t base = execution_top(execution)->register_base;
+    Error *error = owned_error ? owned_error : call_chain(execution, owned_result, &done);
+    if (!error && done) {
+        finish_call(instruction, finish_from, execution->registers + base, owned_result);
+    } else if (!error && call->memory.kind == MEMORY_NEEDED) {
+        execution_need_memory(execution, call->memory_slot, call->memory.bytes, out_step);
+    } else if (!error) {
+        error = push_tail(execution, instruction, call);
+        if (!error) {
+            finish_operands(instruction, finish_from, execution->registers + base);
+            *out_step = STEP_FRAME;
+        }
     }
-    if (tail) *out_step = STEP_FRAME;
-    return NULL;
+    release_tail(call);
+    call->memory = (MemoryAnswer){0};
+    value_release(owned_result);
+    return error;
 }
 
 /* Arguments are borrowed values in scratch. finish_from: operands from there on are finished. */
-static Error *call_packed(Execution *execution, const DecodedInstruction *instruction,
-    const PackedTarget *target, uint32_t count, uint32_t finish_from, Step *out_step) {
-    PackedCall call = {
-        .execution = execution,
-        .meter = execution->meter,
-        .registry = execution->packed,
-        .pools = {execution->pools[0], execution->pools[1]},
-        .tail_function = UINT32_MAX,
-    };
+static inline __attribute__((always_inline)) Error *call_packed(Execution *execution,
+    const DecodedInstruction *instruction, const PackedEntry *entry, uint32_t count,
+    uint32_t finish_from, Step *out_step) {
     Value result = value_nil();
-    Error *error = call_chain(execution, *target, execution->scratch, count, &call, &result);
-    if (!error && call.memory.kind == MEMORY_NEEDED)
-        execution_need_memory(execution, call.memory_slot, call.memory.bytes, out_step);
-    else if (!error)
-        error = finish_packed(execution, instruction, &call, finish_from, &result, out_step);
-    release_tail(&call);
-    value_release(&result);
-    return error;
+    Error *error = call_entry(execution, entry, execution->scratch, count, &result);
+    if (__builtin_expect(error || asks(&execution->call), 0))
+        return finish_asking(execution, instruction, finish_from, error, &result, out_step);
+    Value *registers = execution->registers + execution_top(execution)->register_base;
+    finish_call(instruction, finish_from, registers, &result);
+    return NULL;
 }
 
 Error *instruction_call(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
-    uint32_t function = instruction->operands[0].index;
-    if (!execution->packed_entries[function].function)
+    const PackedEntry *entry = &execution->packed_entries[instruction->operands[0].index];
+    if (!entry->target.function)
         return instruction_invoke(execution, instruction, registers, out_step);
     uint32_t count = instruction->operand_count - 1u;
     if (count > execution->scratch_capacity) TRY(execution_reserve_scratch(execution, count));
     for (uint32_t i = 0; i < count; i++)
         execution->scratch[i] = *operand_get(&instruction->operands[1 + i], registers);
-    PackedTarget target = target_of(execution, function);
-    return call_packed(execution, instruction, &target, count, 1, out_step);
+    return call_packed(execution, instruction, entry, count, 1, out_step);
 }
 
 static Error *call_packed_object(Execution *execution, const DecodedInstruction *instruction,
@@ -247,8 +268,8 @@ static Error *call_packed_object(Execution *execution, const DecodedInstruction 
     TRY(execution_reserve_scratch(execution, count));
     for (uint32_t i = 0; i < count; i++)
         execution->scratch[i] = *operand_get(&instruction->operands[1 + i], registers);
-    PackedTarget target = {packed->function, packed->context, packed->name, packed->arity};
-    return call_packed(execution, instruction, &target, count, 0, out_step);
+    const PackedEntry entry = entry_of(packed);
+    return call_packed(execution, instruction, &entry, count, 0, out_step);
 }
 
 /* A closure of a packed function: bound values and arguments side by side in scratch. */
@@ -262,8 +283,8 @@ static Error *call_packed_closure(Execution *execution, const DecodedInstruction
     for (uint32_t i = 0; i < closure->count; i++) bound[i] = closure->bound[i];
     for (uint32_t i = 0; i < count; i++)
         arguments[i] = *operand_get(&instruction->operands[1 + i], registers);
-    PackedTarget target = target_of(execution, closure->function);
-    return call_packed(execution, instruction, &target, count + closure->count, 0, out_step);
+    const PackedEntry *entry = &execution->packed_entries[closure->function];
+    return call_packed(execution, instruction, entry, count + closure->count, 0, out_step);
 }
 
 Error *instruction_invoke_closure(

@@ -78,6 +78,11 @@ static Error *int_op(const DecodedInstruction *instruction, Value *registers) {
     return NULL;
 }
 
+static void finish_test(const DecodedInstruction *instruction, Value *registers) {
+    operand_finish(&instruction->operands[0], registers);
+    operand_finish(&instruction->operands[1], registers);
+}
+
 /* Compares If's two values. Plain ints and bools, the usual case, need no call. */
 static inline Error *test_equal(
     const DecodedInstruction *instruction, const Value *registers, bool *out_equal) {
@@ -235,14 +240,15 @@ Error *interpreter_run(Execution *execution, Budget budget, RunResult *out_resul
         value_release(&position.registers[instruction->destination]);
         NEXT(instruction + 1);
     }
-    TARGET(GOTO) : NEXT(position.code + instruction->operands[0].index);
+    TARGET(GOTO) : NEXT(instruction + instruction->jump);
     TARGET(IF) : {
         bool equal;
         CHECK(test_equal(instruction, position.registers, &equal));
-        const DecodedOperand *operands = instruction->operands;
-        if (operands[0].last_use) operand_finish(&operands[0], position.registers);
-        if (operands[1].last_use) operand_finish(&operands[1], position.registers);
-        NEXT(position.code + operands[equal ? 2 : 3].index);
+        if (instruction->last_uses) finish_test(instruction, position.registers);
+        /* two jumps, each predicted on its own: one jump to a chosen place would wait for the test
+         */
+        if (equal) NEXT(instruction + instruction->jump);
+        NEXT(instruction + instruction->jump_otherwise);
     }
     TARGET(INT_OP) : {
         CHECK(int_op(instruction, position.registers));

@@ -191,6 +191,15 @@ struct NativeFunctions {
     NativeFunction items[]; /* by the executable's function index */
 };
 
+static Error *check_stored_digest(const Executable *executable, const NativeImage *image) {
+    Digest digest;
+    if (!executable->native_digest_stored) return NULL; /* the bytes never left this process */
+    TRY(digest_sha256(image->bytes, image->size, &digest));
+    if (!digest_equal(&digest, &executable->native_digest))
+        FAIL(CORRUPT, "its bytes are not those that the executable was made with");
+    return NULL;
+}
+
 Error *native_functions_create(const Executable *executable, const Tensor *library,
     const char *preload, NativeFunctions **out) {
     void *memory;
@@ -199,10 +208,7 @@ Error *native_functions_create(const Executable *executable, const Tensor *libra
         .size = tensor_bytes(library),
         .name = "of the model",
         .preload = preload ? preload : ""};
-    Digest digest;
-    TRY(digest_sha256(image.bytes, image.size, &digest));
-    if (!digest_equal(&digest, &executable->native_digest))
-        FAIL(CORRUPT, "its bytes are not those that the executable was made with");
+    TRY(check_stored_digest(executable, &image));
     TRY(memory_alloc(1, sizeof(NativeFunctions) + count * sizeof(NativeFunction), &memory));
     OWN(NativeFunctions, functions) = memory;
     functions->count = count;

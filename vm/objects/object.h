@@ -19,6 +19,8 @@ DEFINE_OWN(ObjectMeter, object_meter_release);
 MUST_CHECK Error *object_meter_charge(ObjectMeter *meter, uint64_t bytes);
 void object_meter_refund(ObjectMeter *meter, uint64_t bytes);
 uint64_t object_meter_used_bytes(const ObjectMeter *meter);
+/* The most that were used at once. */
+uint64_t object_meter_peak_bytes(const ObjectMeter *meter);
 
 /* The common head of ADTs, lists and closures. */
 typedef struct ContainerHead {

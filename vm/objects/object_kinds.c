@@ -30,7 +30,8 @@ struct ObjectMeter {
     /* Bytes of live objects, and one for the owner: the thread that brings the count to 0 frees the
      * meter. */
     _Atomic uint64_t used_bytes;
-    uint64_t limit_bytes; /* with the owner's one */
+    _Atomic uint64_t peak_bytes; /* the most that used_bytes has been */
+    uint64_t limit_bytes;        /* with the owner's one */
 };
 
 Error *object_meter_create(uint64_t limit_bytes, ObjectMeter **out) {
@@ -38,6 +39,7 @@ Error *object_meter_create(uint64_t limit_bytes, ObjectMeter **out) {
     TRY(memory_alloc(1, sizeof(ObjectMeter), &memory));
     ObjectMeter *meter = memory;
     atomic_init(&meter->used_bytes, 1);
+    atomic_init(&meter->peak_bytes, 1);
     meter->limit_bytes = limit_bytes < UINT64_MAX ? limit_bytes + 1 : limit_bytes;
     *out = meter;
     return NULL;
@@ -56,6 +58,9 @@ Error *object_meter_charge(ObjectMeter *meter, uint64_t bytes) {
             "frames, lists and other objects take %" PRIu64 " bytes of the limit of %" PRIu64,
             before + bytes - 1, meter->limit_bytes - 1);
     }
+    /* one thread charges at a time, the execution's */
+    if (before + bytes > atomic_load_explicit(&meter->peak_bytes, memory_order_relaxed))
+        atomic_store_explicit(&meter->peak_bytes, before + bytes, memory_order_relaxed);
     return NULL;
 }
 
@@ -67,6 +72,10 @@ void object_meter_refund(ObjectMeter *meter, uint64_t bytes) {
 
 uint64_t object_meter_used_bytes(const ObjectMeter *meter) {
     return atomic_load_explicit(&meter->used_bytes, memory_order_relaxed) - 1;
+}
+
+uint64_t object_meter_peak_bytes(const ObjectMeter *meter) {
+    return atomic_load_explicit(&meter->peak_bytes, memory_order_relaxed) - 1;
 }
 
 const char *object_kind_name(uint32_t kind) {

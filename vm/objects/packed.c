@@ -9,28 +9,27 @@
 enum { PACKED_FUNCTIONS_MAX = 1 << 16, OPAQUE_KINDS_MAX = 1024 };
 
 typedef struct PackedRow {
-    PackedFunction *function;
-    void *context;
+    PackedTarget target;
     void (*release)(void *context);
-    int32_t arity;
 } PackedRow;
+
+static const struct {
+    const char *name;
+    PackedTarget target;
+} builtins[] = {
+#define PACKED_FUNCTION(fn, text, count, effect)                                                   \
+    {text, {.function = packed_##fn, .arity = (count)}},
+#include "vm/objects/packed_functions.def"
+#undef PACKED_FUNCTION
+};
 
 struct PackedRegistry {
     Refcount refcount;
-    NameMap *functions; /* name -> PackedRow */
-    NameMap *kinds;     /* name -> OpaqueKind */
+    NameMap *functions; /* name -> PackedRow; those that were added */
+    NameMap *kinds;     /* name -> OpaqueKind; the same */
     PackedRow **rows;   /* of functions, to release them */
     size_t row_count, row_capacity;
 };
-
-static Error *add_builtins(PackedRegistry *registry) {
-#define PACKED_FUNCTION(function, name, arity, effect)                                             \
-    TRY(packed_registry_add(registry, name, arity, packed_##function, NULL, NULL));
-#include "vm/objects/packed_functions.def"
-#undef PACKED_FUNCTION
-    TRY(packed_registry_add_opaque_kind(registry, &opaque_shape_heap));
-    return relax_registry_add(registry);
-}
 
 Error *packed_registry_create(PackedRegistry **out) {
     void *memory;
@@ -39,7 +38,6 @@ Error *packed_registry_create(PackedRegistry **out) {
     refcount_init(&registry->refcount);
     TRY(name_map_create(&registry->functions));
     TRY(name_map_create(&registry->kinds));
-    TRY(add_builtins(registry));
     *out = TAKE(registry);
     return NULL;
 }
@@ -53,7 +51,7 @@ void packed_registry_release(PackedRegistry *registry) {
     if (!registry || !refcount_release(&registry->refcount)) return;
     for (size_t i = 0; i < registry->row_count; i++) {
         PackedRow *row = registry->rows[i];
-        if (row->release) row->release(row->context);
+        if (row->release) row->release(row->target.context);
         memory_free(row);
     }
     memory_free(registry->rows);
@@ -64,7 +62,7 @@ void packed_registry_release(PackedRegistry *registry) {
 
 Error *packed_registry_add(PackedRegistry *registry, const char *name, int32_t arity,
     PackedFunction *function, void *context, void (*release)(void *context)) {
-    if (name_map_find(registry->functions, name))
+    if (packed_registry_find(registry, name))
         FAIL(CONFLICT, "there is a packed function %s already", name);
     if (registry->row_count >= PACKED_FUNCTIONS_MAX)
         FAIL(EXHAUSTED, "more than %d packed functions", PACKED_FUNCTIONS_MAX);
@@ -74,7 +72,7 @@ Error *packed_registry_add(PackedRegistry *registry, const char *name, int32_t a
     void *memory;
     TRY(memory_alloc(1, sizeof(PackedRow), &memory));
     PackedRow *row = memory;
-    *row = (PackedRow){function, context, NULL, arity};
+    row->target = (PackedTarget){.function = function, .context = context, .arity = arity};
     Error *error = name_map_set(registry->functions, name, row);
     if (error) {
         memory_free(row);
@@ -85,18 +83,19 @@ Error *packed_registry_add(PackedRegistry *registry, const char *name, int32_t a
     return NULL;
 }
 
-bool packed_registry_find(const PackedRegistry *registry, const char *name,
-    PackedFunction **out_function, int32_t *out_arity, void **out_context) {
+static const PackedTarget *find_builtin(const char *name) {
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(builtins[i].name, name) == 0) return &builtins[i].target;
+    return relax_registry_find(name);
+}
+
+const PackedTarget *packed_registry_find(const PackedRegistry *registry, const char *name) {
     const PackedRow *row = name_map_find(registry->functions, name);
-    if (!row) return false;
-    *out_function = row->function;
-    *out_arity = row->arity;
-    *out_context = row->context;
-    return true;
+    return row ? &row->target : find_builtin(name);
 }
 
 Error *packed_registry_add_opaque_kind(PackedRegistry *registry, const OpaqueKind *kind) {
-    if (name_map_find(registry->kinds, kind->name))
+    if (packed_registry_find_opaque_kind(registry, kind->name))
         FAIL(CONFLICT, "there is a kind of opaque objects %s already", kind->name);
     if (name_map_count(registry->kinds) >= OPAQUE_KINDS_MAX)
         FAIL(EXHAUSTED, "more than %d kinds of opaque objects", OPAQUE_KINDS_MAX);
@@ -105,23 +104,21 @@ Error *packed_registry_add_opaque_kind(PackedRegistry *registry, const OpaqueKin
 
 const OpaqueKind *packed_registry_find_opaque_kind(
     const PackedRegistry *registry, const char *name) {
-    return name_map_find(registry->kinds, name);
+    const OpaqueKind *added = name_map_find(registry->kinds, name);
+    if (added) return added;
+    if (strcmp(opaque_shape_heap.name, name) == 0) return &opaque_shape_heap;
+    return relax_registry_find_kind(name);
 }
 
 Error *packed_object_create(PackedRegistry *registry, const char *name, PackedObject **out) {
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
-    if (!packed_registry_find(registry, name, &function, &arity, &context))
-        FAIL(NOT_FOUND, "there is no packed function %s", name);
+    const PackedTarget *target = packed_registry_find(registry, name);
+    if (!target) FAIL(NOT_FOUND, "there is no packed function %s", name);
     size_t size = strlen(name) + 1;
     void *memory;
     TRY(memory_alloc(1, sizeof(PackedObject) + size, &memory));
     PackedObject *packed = memory;
     refcount_init(&packed->refcount);
-    packed->arity = arity;
-    packed->function = function;
-    packed->context = context;
+    packed->target = *target;
     packed->registry = packed_registry_retain(registry);
     memcpy(packed->name, name, size);
     *out = packed;

@@ -5,6 +5,7 @@
  * executions on their threads. */
 #include "kernels/device/memory_pool.h"
 #include "vm/objects/opaque.h"
+#include "vm/objects/packed_signature.h"
 #include "vm/objects/value.h"
 
 struct Execution;
@@ -35,8 +36,32 @@ typedef struct PackedCall {
 typedef Error *PackedFunction(
     PackedCall *call, const Value *arguments, uint32_t count, void *context, Value *out_result);
 
+/* What a call of a packed function needs to know. */
+typedef struct PackedTarget {
+    PackedFunction *function;
+    void *context;
+    /* Checked before a call; the function then marks the tensors that it writes. NULL: the function
+     * checks its arguments itself. */
+    const char *signature;
+    int32_t arity; /* -1: any */
+} PackedTarget;
+
+/* Calls a packed function. name: for messages. Errors: INVALID the arguments do not fit; those of
+ * the function. */
+static inline Error *packed_target_call(const PackedTarget *target, const char *name,
+    PackedCall *call, const Value *arguments, uint32_t count, Value *out_result) {
+    if (target->arity >= 0 && (uint32_t)target->arity != count)
+        FAIL(INVALID, "%s takes %d arguments, not %u", name, target->arity, count);
+    call->marks_written = target->signature != NULL;
+    if (target->signature)
+        TRY_WRAP(packed_signature_check(target->signature, arguments, count), "%s", name);
+    TRY_WRAP(target->function(call, arguments, count, target->context, out_result), "%s", name);
+    return NULL;
+}
+
 typedef struct PackedRegistry PackedRegistry;
-/* Makes a registry with the builtins of packed_functions.def and of relax_builtins.def. */
+/* Makes a registry. Every one has the builtins of packed_functions.def and of relax_builtins.def,
+ * which are constant tables. */
 MUST_CHECK Error *packed_registry_create(PackedRegistry **out);
 PackedRegistry *packed_registry_retain(PackedRegistry *registry);
 void packed_registry_release(PackedRegistry *registry);
@@ -45,9 +70,8 @@ DEFINE_OWN(PackedRegistry, packed_registry_release);
  * Errors: CONFLICT the name is taken. */
 MUST_CHECK Error *packed_registry_add(PackedRegistry *registry, const char *name, int32_t arity,
     PackedFunction *function, void *context, void (*release)(void *context));
-/* False when the registry has no function of that name. */
-bool packed_registry_find(const PackedRegistry *registry, const char *name,
-    PackedFunction **out_function, int32_t *out_arity, void **out_context);
+/* NULL when the registry has no function of that name. Lives as long as the registry. */
+const PackedTarget *packed_registry_find(const PackedRegistry *registry, const char *name);
 
 /* Adds a kind of opaque objects that the host's packed functions make; reading checkpoints with
  * such objects needs the kind. The shape heap is built in. Errors: CONFLICT the name is taken. */
@@ -59,10 +83,8 @@ const OpaqueKind *packed_registry_find_opaque_kind(
 /* A packed function as a value: stored by name, found again in the registry. */
 typedef struct PackedObject {
     Refcount refcount;
-    int32_t arity;
-    PackedFunction *function;
-    void *context;
-    PackedRegistry *registry; /* retained: keeps function and context alive */
+    PackedTarget target;
+    PackedRegistry *registry; /* retained: keeps the target alive */
     char name[];
 } PackedObject;
 

@@ -5,11 +5,15 @@
 Error *shape_object_create(const Shape *shape, ShapeObject **out) {
     int64_t count;
     TRY(shape_count(shape, &count));
+    return shape_object_copy(shape, out);
+}
+
+Error *shape_object_copy(const Shape *valid, ShapeObject **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(ShapeObject), &memory));
     ShapeObject *object = memory;
     refcount_init(&object->refcount);
-    object->shape = *shape;
+    object->shape = *valid;
     *out = object;
     return NULL;
 }

@@ -8,53 +8,6 @@
 #include "vm/objects/shape_object.h"
 #include "vm/objects/string_object.h"
 
-/* Whether a value is what a letter asks for, which *out_text names. */
-static bool accepts_value(char letter, const Value *value, const char **out_text) {
-    switch (letter) {
-#define RELAX_LETTER(character, accepts, text)                                                     \
-    case character:                                                                                \
-        *out_text = text;                                                                          \
-        return (accepts);
-#include "vm/relax/relax_letters.def"
-#undef RELAX_LETTER
-    default:
-        *out_text = NULL;
-        return false;
-    }
-}
-
-const char *relax_letter_meaning(char letter) {
-    const char *meaning;
-    (void)accepts_value(letter, &(Value){0}, &meaning);
-    return meaning;
-}
-
-static Error *check_argument(char letter, const Value *arguments, uint32_t index) {
-    const char *wanted;
-    if (accepts_value(letter, &arguments[index], &wanted)) return NULL;
-    FAIL(INVALID, "argument %u is a %s, not %s", index, value_kind_name(&arguments[index]), wanted);
-}
-
-Error *relax_check_arguments(const char *signature, const Value *arguments, uint32_t count) {
-    uint32_t at = 0;
-    bool optional = false;
-    char letter = 0;
-    for (const char *c = signature; *c; c++) {
-        if (*c == '*') {
-            for (; at < count; at++) TRY(check_argument(letter, arguments, at));
-        } else if (*c == '[') {
-            optional = true;
-        } else if (at < count) {
-            letter = *c;
-            TRY(check_argument(letter, arguments, at++));
-        } else if (!optional) {
-            FAIL(INVALID, "argument %u is missing: %s", at, relax_letter_meaning(*c));
-        }
-    }
-    if (at < count) FAIL(INVALID, "%u arguments; there may be %u", count, at);
-    return NULL;
-}
-
 double relax_number(const Value *value) {
     if (value->tag == VALUE_FLOAT) return value->real;
     return (double)relax_int(value);

@@ -6,30 +6,22 @@
 #include "vm/objects/object.h"
 #include "vm/objects/packed.h"
 
-/* Arguments are borrowed and fit the signature; *out_result is nil on entry. */
-typedef Error *RelaxFunction(
-    PackedCall *call, const Value *arguments, uint32_t count, Value *out_result);
-
+/* A function of relax_builtins.def: a PackedFunction whose arguments fit the signature, and whose
+ * *out_result is nil on entry. */
 #define RELAX(name)                                                                                \
-    Error *relax_##name(PackedCall *call, const Value *arguments, uint32_t count, Value *out_result)
+    Error *relax_##name(PackedCall *call, const Value *arguments, uint32_t count, void *context,   \
+        Value *out_result)
 #define RELAX_UNUSED()                                                                             \
     (void)call;                                                                                    \
     (void)arguments;                                                                               \
     (void)count;                                                                                   \
+    (void)context;                                                                                 \
     (void)out_result
 
 /* A tuple is an ADT of tag 0; a list that came in as an argument is read like one. */
 static inline bool relax_is_tuple(const Value *value) {
     return value_is(value, OBJECT_LIST) || (value_is(value, OBJECT_ADT) && value->adt->tag == 0);
 }
-
-/* Checks arguments against a signature (relax_letters.def). Errors: INVALID, naming the argument.
- */
-MUST_CHECK Error *relax_check_arguments(
-    const char *signature, const Value *arguments, uint32_t count);
-
-/* What an argument with that letter must be; NULL: there is no such letter. */
-const char *relax_letter_meaning(char letter);
 
 /* The content of an argument with letter i or f. */
 static inline int64_t relax_int(const Value *value) {

@@ -121,13 +121,11 @@ RELAX(invoke_debug_func) {
         FAIL(INVALID, "argument 0, the effect, is a %s, not nil", value_kind_name(&arguments[0]));
     OWN(PackedObject, packed) = NULL;
     TRY(packed_object_create(call->registry, arguments[1].string->text, &packed));
-    uint32_t total = count - 2;
-    if (packed->arity >= 0 && (uint32_t)packed->arity != total)
-        FAIL(INVALID, "%s takes %d arguments, not %u", packed->name, packed->arity, total);
     Value result = value_nil();
-    Error *error = packed->function(call, arguments + 2, total, packed->context, &result);
+    Error *error =
+        packed_target_call(&packed->target, packed->name, call, arguments + 2, count - 2, &result);
     value_release(&result);
-    TRY_WRAP(error, "%s", packed->name);
+    TRY(error);
     if (call->tail_packed || call->tail_function != UINT32_MAX)
         FAIL(INVALID, "%s asks for a tail call, which a debug function may not", packed->name);
     return NULL;

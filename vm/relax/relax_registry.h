@@ -7,7 +7,7 @@ typedef struct RelaxBuiltin {
     const char *name; /* with its prefix */
     const char *signature;
     const char *meaning;
-    RelaxFunction *function;
+    PackedFunction *function;
 } RelaxBuiltin;
 
 uint32_t relax_builtin_count(void);
@@ -15,7 +15,7 @@ uint32_t relax_builtin_count(void);
 const RelaxBuiltin *relax_builtin_get(uint32_t index);
 
 #define RELAX_BUILTIN(function, name, signature, meaning)                                          \
-    Error *relax_##function(                                                                       \
-        PackedCall *call, const Value *arguments, uint32_t count, Value *out_result);
+    Error *relax_##function(PackedCall *call, const Value *arguments, uint32_t count,              \
+        void *context, Value *out_result);
 #include "vm/relax/relax_builtins.def"
 #undef RELAX_BUILTIN

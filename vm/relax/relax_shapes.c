@@ -114,11 +114,11 @@ RELAX(match_shape) {
     RELAX_UNUSED();
     uint32_t pairs;
     TRY(check_pairs(arguments, count, 3, 1, &pairs));
-    const Value *context = &arguments[3 + 2 * pairs];
-    if (!value_is(context, OBJECT_STRING))
+    const Value *text = &arguments[3 + 2 * pairs];
+    if (!value_is(text, OBJECT_STRING))
         FAIL(INVALID, "argument %u is a %s, not the context string", 3 + 2 * pairs,
-            value_kind_name(context));
-    return relax_wrap(match_all(call, arguments, pairs), context);
+            value_kind_name(text));
+    return relax_wrap(match_all(call, arguments, pairs), text);
 }
 
 RELAX(match_prim_value) {
@@ -166,8 +166,10 @@ RELAX(make_prim_value) {
 
 RELAX(shape_of) {
     RELAX_UNUSED();
-    const Shape *shape = &arguments[0].tensor->shape;
-    return relax_new_shape(shape->dims, shape->rank, out_result);
+    ShapeObject *object;
+    TRY(shape_object_copy(&arguments[0].tensor->shape, &object));
+    *out_result = value_object(OBJECT_SHAPE, object);
+    return NULL;
 }
 
 RELAX(tensor_to_shape) {

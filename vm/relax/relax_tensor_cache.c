@@ -101,9 +101,9 @@ RELAX(param_array_from_cache_by_name_unpacked) {
 }
 
 RELAX(param_module_from_cache) {
-    return relax_param_array_from_cache(call, arguments, count, out_result);
+    return relax_param_array_from_cache(call, arguments, count, context, out_result);
 }
 
 RELAX(param_module_from_cache_by_name) {
-    return relax_param_array_from_cache_by_name(call, arguments, count, out_result);
+    return relax_param_array_from_cache_by_name(call, arguments, count, context, out_result);
 }

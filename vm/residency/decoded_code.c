@@ -103,6 +103,14 @@ static DecodedOperand decode_operand(const Residency *residency, const Instructi
     return operand;
 }
 
+static void decode_jumps(
+    const Instruction *instruction, const DecodedOperand *operands, uint32_t pc, int32_t jumps[2]) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < instruction->operand_count && found < 2; i++)
+        if (opcode_operand_letter(instruction->head, i, instruction->output_count) == 'j')
+            jumps[found++] = (int32_t)(operands[i].index - pc);
+}
+
 static void decode_instruction(const Residency *residency, const uint64_t *words, uint32_t pc,
     DecodedFunction *function, DecodedOperand *operands, Value **inout_immediates) {
     const void *const *labels = interpreter_labels();
@@ -118,8 +126,16 @@ static void decode_instruction(const Residency *residency, const uint64_t *words
         .opcode = (uint8_t)instruction.opcode,
         .flags = (uint8_t)instruction.flags,
     };
-    if (instruction.opcode == OPCODE_INVOKE_PACKED)
-        function->instructions[pc].site = function->site_count++;
+    DecodedInstruction *decoded = &function->instructions[pc];
+    for (uint32_t i = 0; i < instruction.operand_count; i++)
+        decoded->last_uses = decoded->last_uses || operands[i].last_use;
+    if (instruction.opcode == OPCODE_INVOKE_PACKED) decoded->site = function->site_count++;
+    if (opcode_infos[instruction.opcode].flags & OPCODE_FLAG_JUMP) {
+        int32_t jumps[2] = {0};
+        decode_jumps(&instruction, operands, pc, jumps);
+        decoded->jump = jumps[0];
+        decoded->jump_otherwise = jumps[1];
+    }
 }
 
 static Error *decode(const Residency *residency, uint32_t index, CodeEntry **out) {

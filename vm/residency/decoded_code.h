@@ -20,13 +20,22 @@ typedef struct DecodedOperand {
 typedef struct DecodedInstruction {
     const void *label; /* the address of the opcode's handler; NULL without computed goto */
     const DecodedOperand *operands;
-    uint32_t destination;
-    uint32_t site; /* InvokePacked: index of its inline cache in the function */
+    union {
+        uint32_t destination;
+        int32_t jump_otherwise; /* If: the distance where the values differ */
+    };
+    union {
+        uint32_t site; /* InvokePacked: index of its inline cache in the function */
+        int32_t jump;  /* Goto, If: the distance in instructions; for If where the values are equal
+                        */
+    };
     uint16_t operand_count;
     uint16_t output_count; /* InvokePacked */
     uint8_t opcode;
     uint8_t flags;
+    bool last_uses; /* an operand is one */
 } DecodedInstruction;
+static_assert(sizeof(DecodedInstruction) == 32, "two instructions in a cache line");
 
 typedef struct DecodedFunction {
     DecodedInstruction *instructions;

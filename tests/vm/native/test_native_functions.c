@@ -121,7 +121,10 @@ static void test_a_library_with_other_bytes_does_not_run(void **state) {
     uint32_t function;
     Execution *execution;
     init(&bench);
-    bench.machine.executable->native_digest.bytes[3] ^= 1;
+    Executable *executable = bench.machine.executable;
+    assert_ok(executable_get_native_digest(executable, &executable->native_digest));
+    executable->native_digest.bytes[3] ^= 1;
+    executable->native_digest_stored = true;
     assert_ok(executable_find_function(bench.machine.executable, "counted", &function));
     assert_fails_saying(CORRUPT, "not those that the executable was made with",
         execution_create(bench.machine.residency, &bench.options, function, NULL, 0, &execution));

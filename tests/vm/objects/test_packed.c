@@ -20,14 +20,15 @@ static void test_packed_registry_finds_what_was_added(void **state) {
     assert_ok(packed_registry_add(registry, "test.count", -1, count_calls, &calls, note_release));
     assert_fails(
         CONFLICT, packed_registry_add(registry, "test.count", 1, count_calls, &calls, NULL));
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
-    assert_true(packed_registry_find(registry, "test.count", &function, &arity, &context));
-    assert_int_equal(arity, -1);
-    assert_true(packed_registry_find(registry, "list.size", &function, &arity, &context));
-    assert_int_equal(arity, 1);
-    assert_false(packed_registry_find(registry, "list", &function, &arity, &context));
+    assert_int_equal(packed_registry_find(registry, "test.count")->arity, -1);
+    assert_int_equal(packed_registry_find(registry, "list.size")->arity, 1);
+    assert_null(packed_registry_find(registry, "list"));
+    assert_string_equal(packed_registry_find(registry, "vm.builtin.copy")->signature, "a");
+    assert_null(packed_registry_find(registry, "vm.builtin.cop"));
+    assert_fails(
+        CONFLICT, packed_registry_add(registry, "list.size", 1, count_calls, &calls, NULL));
+    assert_fails(
+        CONFLICT, packed_registry_add(registry, "vm.builtin.copy", 1, count_calls, &calls, NULL));
     packed_registry_release(registry);
     assert_int_equal(calls, -1);
 }
@@ -43,7 +44,7 @@ static void test_packed_object_keeps_its_registry(void **state) {
     assert_ok(packed_object_create(registry, "test.count", &packed));
     packed_registry_release(registry);
     Value result;
-    assert_ok(packed->function(NULL, NULL, 0, packed->context, &result));
+    assert_ok(packed->target.function(NULL, NULL, 0, packed->target.context, &result));
     assert_int_equal(calls, 1);
     packed_object_release(packed);
     assert_int_equal(calls, -1);

@@ -40,14 +40,12 @@ static Error *call_once(
     assert_ok(packed_registry_create(&registry));
     MemoryPool *pools[2];
     for (uint32_t i = 0; i < 2; i++) assert_ok(memory_pool_create(device_host(), 0, &pools[i]));
-    PackedFunction *function;
-    int32_t arity;
-    void *context;
-    assert_true(packed_registry_find(registry, name, &function, &arity, &context));
+    const PackedTarget *target = packed_registry_find(registry, name);
+    assert_non_null(target);
     PackedCall call = {
         .registry = registry, .pools = {pools[0], pools[1]}, .tail_function = UINT32_MAX};
     *out_result = value_nil();
-    Error *error = function(&call, owned_arguments, count, context, out_result);
+    Error *error = packed_target_call(target, name, &call, owned_arguments, count, out_result);
     for (uint32_t i = 0; i < call.tail_argument_count; i++) value_release(&call.tail_arguments[i]);
     memory_free(call.tail_arguments);
     packed_object_release(call.tail_packed);

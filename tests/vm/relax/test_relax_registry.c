@@ -54,7 +54,7 @@ static void test_relax_builtins_have_known_letters(void **state) {
         const RelaxBuiltin *builtin = relax_builtin_get(i);
         assert_int_equal(strncmp(builtin->name, "vm.builtin.", 11), 0);
         for (const char *c = builtin->signature; *c; c++)
-            if (*c != '*' && *c != '[') assert_non_null(relax_letter_meaning(*c));
+            if (*c != '*' && *c != '[') assert_non_null(packed_letter_meaning(*c));
     }
 }
 

@@ -13,7 +13,12 @@ static void test_decoded_code_resolves_operands(void **state) {
     assert_int_equal(operands[1].constant->integer, 9);
     assert_int_equal(operands[2].index, 2);
     assert_int_equal(operands[3].index, 1);
+    assert_int_equal(function->instructions[0].jump, 2);
+    assert_int_equal(function->instructions[0].jump_otherwise, 1);
+    assert_true(function->instructions[0].last_uses);
     assert_int_equal(function->instructions[1].operands[0].index, 3);
+    assert_int_equal(function->instructions[1].jump, 2);
+    assert_false(function->instructions[1].last_uses);
     assert_int_equal(function->instructions[2].operands[0].constant->integer, 5);
     assert_ok(decoded_code_get(machine.residency->decoded, 0, &again));
     assert_ptr_equal(function, again);
