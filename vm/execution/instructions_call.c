@@ -112,6 +112,13 @@ static void release_tail(PackedCall *call) {
     call->tail_function = UINT32_MAX;
 }
 
+/* Whether a result needs to be accepted: an object that is, or may hold, a tensor or state, and
+ * that is not the function's own first argument, which the execution has accepted. */
+static inline bool is_new(const Value *result, const Value *arguments, uint32_t count) {
+    if (result->tag != VALUE_OBJECT || result->kind == OBJECT_SHAPE) return false;
+    return count == 0 || arguments[0].tag != VALUE_OBJECT || arguments[0].object != result->object;
+}
+
 /* Accepts the result of a packed function, which may be mutable, or a tensor outside the
  * execution's slots. */
 static Error *accept_result(Execution *execution, const Value *result) {
@@ -144,7 +151,7 @@ static inline Error *call_unwatched(Execution *execution, const PackedEntry *ent
     PackedCall *call = &execution->call;
     TRY(packed_target_call(&entry->target, entry->name, call, arguments, count, out_result));
     if (!call->marks_written && call->memory.kind != MEMORY_NEEDED) mark_written(arguments, count);
-    if (out_result->tag == VALUE_OBJECT)
+    if (is_new(out_result, arguments, count))
         TRY_WRAP(accept_result(execution, out_result), "%s", entry->name);
     return NULL;
 }
