@@ -85,11 +85,36 @@ static void test_wide_rows_have_the_same_bytes_at_every_level(void **state) {
         }
 }
 
+/* Whole vectors, and rests of every length. */
+static void test_rows_of_sums_have_the_same_bytes_at_every_level(void **state) {
+    enum { COUNT = 43 };
+    int32_t sums[COUNT], bias[COUNT];
+    float factors[COUNT];
+    uint8_t wanted[COUNT], made[COUNT + 1];
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        sums[i] = (i * 7919 % 2001 - 1000) * (i % 9 == 0 ? 2000000 : 1);
+        bias[i] = 13 * i - 250;
+        factors[i] = i % 10 == 0 ? FLT_MAX : (float)(i % 5 + 1) / 16;
+    }
+    for (int64_t count = 0; count <= COUNT; count++) {
+        const CpuRequantizeTo to = {count % 2 != 0, count % 2 != 0 ? -7 : 100};
+        cpu_requantize_for(CPU_LEVEL_PORTABLE)(&to, sums, bias, factors, count, wanted);
+        for (int level = 1; level <= (int)cpu_device(kernel_cpu_device())->level; level++) {
+            made[count] = 77;
+            cpu_requantize_for((CpuLevel)level)(&to, sums, bias, factors, count, made);
+            assert_memory_equal(made, wanted, (size_t)count);
+            assert_int_equal(made[count], 77);
+        }
+    }
+}
+
 int test_cpu_requantize(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_round_to_even_and_saturate),
         cmocka_unit_test(test_factors_are_finite),
         cmocka_unit_test(test_wide_sums_round_to_even_and_saturate),
+        cmocka_unit_test(test_rows_of_sums_have_the_same_bytes_at_every_level),
         cmocka_unit_test(test_wide_rows_have_the_same_bytes_at_every_level),
     };
     return cmocka_run_group_tests_name("cpu_requantize", tests, NULL, NULL);
