@@ -54,8 +54,9 @@ struct FakeCommand {
     uint8_t params[]; /* of a kernel */
 };
 
-/* Everything of the driver is guarded by one mutex; changed is told of every command that has run.
- */
+/* One mutex guards everything of the driver. `changed` is told of every stream that has run all of
+ * its commands, of every event that is reached and of every context that is spoiled; nobody waits
+ * for anything else. */
 __attribute__((visibility("default"))) extern pthread_mutex_t fake_mutex;
 extern pthread_cond_t fake_changed;
 

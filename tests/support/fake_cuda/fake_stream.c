@@ -11,6 +11,7 @@ pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
 struct CUstream_st {
     struct CUctx_st *context;
     pthread_t thread;
+    pthread_cond_t given; /* the thread waits for it while it has no command */
     FakeCommand *first, **last;
     bool running, ending;
     struct CUgraph_st *capture; /* NULL: commands run */
@@ -54,7 +55,7 @@ int fake_stream_push(CUstream stream, FakeCommand *owned_command) {
     if (stream->capture) return fake_graph_add(stream->capture, owned_command);
     *stream->last = owned_command;
     stream->last = &owned_command->next;
-    (void)pthread_cond_broadcast(&fake_changed);
+    (void)pthread_cond_signal(&stream->given);
     return CUDA_SUCCESS;
 }
 
@@ -78,10 +79,14 @@ static void run(CUstream stream, FakeCommand *command) {
         fake_memory_close();
     }
     (void)pthread_mutex_lock(&fake_mutex);
-    if (result != CUDA_SUCCESS && !context->error) context->error = result;
+    if (result != CUDA_SUCCESS && !context->error) {
+        context->error = result;
+        (void)pthread_cond_broadcast(&fake_changed);
+    }
     if (command->event && !command->waits) {
         command->event->reached = command->number;
         command->event->time_ms = now_ms();
+        (void)pthread_cond_broadcast(&fake_changed);
     }
 }
 
@@ -94,7 +99,7 @@ static void *thread_main(void *argument) {
         FakeCommand *command = stream->first;
         if (!command && stream->ending) break;
         if (!command) {
-            (void)pthread_cond_wait(&fake_changed, &fake_mutex);
+            (void)pthread_cond_wait(&stream->given, &fake_mutex);
             continue;
         }
         stream->first = command->next;
@@ -103,7 +108,7 @@ static void *thread_main(void *argument) {
         run(stream, command);
         stream->running = false;
         fake_command_release(command);
-        (void)pthread_cond_broadcast(&fake_changed);
+        if (!stream->first) (void)pthread_cond_broadcast(&fake_changed);
     }
     (void)pthread_mutex_unlock(&fake_mutex);
     float_environment_leave(&environment);
@@ -117,7 +122,9 @@ FAKE_CUDA_FUNCTION cuStreamCreate(CUstream *out, unsigned int flags) {
     if (!stream) FAKE_CUDA_RETURN(CUDA_ERROR_OUT_OF_MEMORY);
     stream->context = context;
     stream->last = &stream->first;
+    (void)pthread_cond_init(&stream->given, NULL);
     if (pthread_create(&stream->thread, NULL, thread_main, stream) != 0) {
+        (void)pthread_cond_destroy(&stream->given);
         free(stream);
         FAKE_CUDA_RETURN(CUDA_ERROR_OUT_OF_MEMORY);
     }
@@ -140,9 +147,10 @@ FAKE_CUDA_FUNCTION cuStreamDestroy_v2(CUstream stream) {
     (void)pthread_mutex_lock(&fake_mutex);
     fake_control.mistakes += stream->capture != NULL;
     stream->ending = true;
-    (void)pthread_cond_broadcast(&fake_changed);
+    (void)pthread_cond_signal(&stream->given);
     (void)pthread_mutex_unlock(&fake_mutex);
     (void)pthread_join(stream->thread, NULL);
+    (void)pthread_cond_destroy(&stream->given);
     free(stream);
     return CUDA_SUCCESS;
 }
