@@ -2,6 +2,7 @@
 /* The descriptors of the libcudnn.so.9 for the fake driver. */
 #include <stdatomic.h>
 
+#include "kernels/tensor/dtype.h"
 #include "tests/support/fake_cuda/fake_driver.h"
 
 enum {
@@ -23,6 +24,14 @@ typedef struct FakeAttribute {
     uint8_t values[FAKE_CUDNN_VALUES_MAX * FAKE_CUDNN_BY_VALUE_MAX];
 } FakeAttribute;
 
+/* The attributes of a finalized tensor, for those who read each of its elements. */
+typedef struct FakeTensor {
+    DType dtype;
+    bool is_virtual;
+    int64_t id, rank;
+    const int64_t *dims, *strides; /* the attributes' values */
+} FakeTensor;
+
 /* Refers to the descriptors that it was given, also when they have been destroyed. */
 typedef struct FakeDescriptor FakeDescriptor;
 struct FakeDescriptor {
@@ -31,6 +40,7 @@ struct FakeDescriptor {
     bool finalized;
     int engine; /* of engines, configs and plans */
     FakeAttribute attributes[FAKE_CUDNN_ATTRIBUTES_MAX];
+    FakeTensor tensor;
 };
 
 void fake_cudnn_retain(FakeDescriptor *descriptor);

@@ -16,7 +16,20 @@ static bool all_at_least(
     return count == wanted;
 }
 
-static int check_tensor(const FakeDescriptor *tensor) {
+static FakeTensor read_tensor(const FakeDescriptor *descriptor) {
+    const int type = fake_cudnn_choice(descriptor, CUDNN_ATTR_TENSOR_DATA_TYPE);
+    const FakeAttribute *is_virtual = fake_cudnn_get(descriptor, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+    FakeTensor tensor = {.dtype = type == CUDNN_DATA_HALF       ? DTYPE_FLOAT16
+                                  : type == CUDNN_DATA_BFLOAT16 ? DTYPE_BFLOAT16
+                                                                : DTYPE_FLOAT32,
+        .is_virtual = is_virtual && is_virtual->values[0],
+        .id = fake_cudnn_int(descriptor, CUDNN_ATTR_TENSOR_UNIQUE_ID)};
+    tensor.strides = fake_cudnn_ints(descriptor, CUDNN_ATTR_TENSOR_STRIDES, &tensor.rank);
+    tensor.dims = fake_cudnn_ints(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, &tensor.rank);
+    return tensor;
+}
+
+static int check_tensor(FakeDescriptor *tensor) {
     int64_t rank;
     (void)fake_cudnn_ints(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, &rank);
     const int type = fake_cudnn_choice(tensor, CUDNN_ATTR_TENSOR_DATA_TYPE);
@@ -27,6 +40,7 @@ static int check_tensor(const FakeDescriptor *tensor) {
         return refuse("a tensor's dimensions");
     if (fake_cudnn_int(tensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT) % (int64_t)sizeof(float) != 0)
         return refuse("a tensor's alignment");
+    tensor->tensor = read_tensor(tensor);
     return CUDNN_STATUS_SUCCESS;
 }
 

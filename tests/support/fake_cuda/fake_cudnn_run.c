@@ -29,59 +29,41 @@ typedef struct Sides {
     int64_t stride[SPATIAL_MAX], dilation[SPATIAL_MAX], pad[SPATIAL_MAX];
 } Sides;
 
-static DType dtype_of(const FakeDescriptor *tensor) {
-    const int type = fake_cudnn_choice(tensor, CUDNN_ATTR_TENSOR_DATA_TYPE);
-    if (type == CUDNN_DATA_HALF) return DTYPE_FLOAT16;
-    return type == CUDNN_DATA_BFLOAT16 ? DTYPE_BFLOAT16 : DTYPE_FLOAT32;
-}
-
-static int64_t id_of(const FakeDescriptor *tensor) {
-    return fake_cudnn_int(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID);
-}
-
-static int64_t count_of(const FakeDescriptor *tensor) {
-    int64_t rank, count = 1;
-    const int64_t *dims = fake_cudnn_ints(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, &rank);
-    for (int64_t i = 0; i < rank; i++) count *= dims[i];
+static int64_t count_of(const FakeTensor *tensor) {
+    int64_t count = 1;
+    for (int64_t i = 0; i < tensor->rank; i++) count *= tensor->dims[i];
     return count;
 }
 
-static bool is_virtual(const FakeDescriptor *tensor) {
-    const FakeAttribute *attribute = fake_cudnn_get(tensor, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
-    return attribute && attribute->values[0];
-}
-
 /* Of element `index` in the order of the dimensions, which is not that in memory. */
-static uint64_t place(const Values *values, const FakeDescriptor *tensor, int64_t index) {
-    int64_t rank, offset = 0;
-    const int64_t *dims = fake_cudnn_ints(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, &rank);
-    const int64_t *strides = fake_cudnn_ints(tensor, CUDNN_ATTR_TENSOR_STRIDES, &rank);
-    for (int64_t i = rank; i-- > 0; index /= dims[i]) offset += index % dims[i] * strides[i];
-    return values->run->addresses[id_of(tensor)] +
-           (uint64_t)offset * (dtype_bits(dtype_of(tensor)) / 8);
+static uint64_t place(const Values *values, const FakeTensor *tensor, int64_t index) {
+    int64_t offset = 0;
+    for (int64_t i = tensor->rank; i-- > 0 && index > 0; index /= tensor->dims[i])
+        offset += index % tensor->dims[i] * tensor->strides[i];
+    return values->run->addresses[tensor->id] + (uint64_t)offset * (dtype_bits(tensor->dtype) / 8);
 }
 
-static double get(const Values *values, const FakeDescriptor *tensor, int64_t index) {
+static double get(const Values *values, const FakeTensor *tensor, int64_t index) {
     double value = 0;
-    if (is_virtual(tensor)) return values->of[id_of(tensor)][index];
+    if (tensor->is_virtual) return values->of[tensor->id][index];
     (void)dtype_scalar_read(
-        dtype_of(tensor), (const void *)(uintptr_t)place(values, tensor, index), &value);
+        tensor->dtype, (const void *)(uintptr_t)place(values, tensor, index), &value);
     return value;
 }
 
-static void put(const Values *values, const FakeDescriptor *tensor, int64_t index, double value) {
-    if (is_virtual(tensor))
-        values->of[id_of(tensor)][index] = value;
+static void put(const Values *values, const FakeTensor *tensor, int64_t index, double value) {
+    if (tensor->is_virtual)
+        values->of[tensor->id][index] = value;
     else
         (void)dtype_scalar_write(
-            dtype_of(tensor), value, (void *)(uintptr_t)place(values, tensor, index));
+            tensor->dtype, value, (void *)(uintptr_t)place(values, tensor, index));
 }
 
 /* A factor, as tensor cores read it. */
-static double factor(const Values *values, const FakeDescriptor *tensor, int64_t index) {
+static double factor(const Values *values, const FakeTensor *tensor, int64_t index) {
     float value = (float)get(values, tensor, index);
     uint32_t bits;
-    if (!values->rounds || dtype_of(tensor) != DTYPE_FLOAT32) return (double)value;
+    if (!values->rounds || tensor->dtype != DTYPE_FLOAT32) return (double)value;
     memcpy(&bits, &value, sizeof bits);
     bits &= ~(uint32_t)TF32_LOST;
     memcpy(&value, &bits, sizeof value);
@@ -152,7 +134,7 @@ static double sum_at(const Values *values, const Sides *sides, int64_t index, bo
     const int64_t all = backward ? sides->x_channels : sides->y_channels;
     const int64_t group = plane % all / (backward ? sides->channels : sides->filters);
     const int64_t others = backward ? sides->filters : sides->channels;
-    const FakeDescriptor *other = backward ? sides->y : sides->x;
+    const FakeTensor *other = backward ? &sides->y->tensor : &sides->x->tensor;
     double sum = 0;
     for (int64_t position = 0; position < kernel; position++) {
         const int64_t met = meet(sides, index % product(size), position, backward);
@@ -160,27 +142,27 @@ static double sum_at(const Values *values, const Sides *sides, int64_t index, bo
             const int64_t filter = backward ? group * sides->filters + i : plane % all;
             const int64_t channel = backward ? plane % all % sides->channels : i;
             const int64_t from = (plane / all * sides->groups + group) * others + i;
-            sum +=
-                factor(values, other, from * product(other_size) + met) *
-                factor(values, sides->w, (filter * sides->channels + channel) * kernel + position);
+            sum += factor(values, other, from * product(other_size) + met) *
+                   factor(values, &sides->w->tensor,
+                       (filter * sides->channels + channel) * kernel + position);
         }
     }
     return sum;
 }
 
 static double apply_at(const Values *values, const FakeDescriptor *operation, int64_t index) {
-    const FakeDescriptor *x = fake_cudnn_other(operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, 0);
+    const FakeTensor *x =
+        &fake_cudnn_other(operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, 0)->tensor;
     const double value = get(values, x, index);
-    int64_t rank, at = 0, step = 1, rest = index;
+    int64_t at = 0, step = 1, rest = index;
     if (!fake_cudnn_get(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC))
         return value < 0 ? 0 : value;
-    const FakeDescriptor *b = fake_cudnn_other(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, 0);
-    const int64_t *b_dims = fake_cudnn_ints(b, CUDNN_ATTR_TENSOR_DIMENSIONS, &rank);
-    const int64_t *dims = fake_cudnn_ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS, &rank);
-    for (int64_t i = rank; i-- > 0; rest /= dims[i]) {
-        if (b_dims[i] == 1) continue;
-        at += rest % dims[i] * step;
-        step *= dims[i];
+    const FakeTensor *b =
+        &fake_cudnn_other(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, 0)->tensor;
+    for (int64_t i = x->rank; i-- > 0; rest /= x->dims[i]) {
+        if (b->dims[i] == 1) continue;
+        at += rest % x->dims[i] * step;
+        step *= x->dims[i];
     }
     return value + get(values, b, at);
 }
@@ -191,14 +173,14 @@ static int run_operation(Values *values, const FakeDescriptor *operation) {
         operation->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
     Sides sides = {0};
     if (!pointwise) sides = sides_of(operation, backward);
-    FakeDescriptor *to = pointwise
-                             ? fake_cudnn_other(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, 0)
-                         : backward ? sides.x
-                                    : sides.y;
+    const FakeTensor *to =
+        pointwise  ? &fake_cudnn_other(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, 0)->tensor
+        : backward ? &sides.x->tensor
+                   : &sides.y->tensor;
     const int64_t count = count_of(to);
-    if (is_virtual(to)) {
-        values->of[id_of(to)] = malloc((size_t)count * sizeof(double));
-        if (!values->of[id_of(to)]) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (to->is_virtual) {
+        values->of[to->id] = malloc((size_t)count * sizeof(double));
+        if (!values->of[to->id]) return CUDA_ERROR_OUT_OF_MEMORY;
     }
     for (int64_t i = 0; i < count; i++)
         put(values, to, i,
@@ -250,8 +232,8 @@ static bool has_addresses(const Run *run, const FakeDescriptor *operation) {
         const FakeAttribute *attribute = &operation->attributes[i];
         if (!fake_cudnn_refers(operation, attribute)) continue;
         const FakeDescriptor *other = fake_cudnn_other(operation, attribute->name, 0);
-        if (other->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR && !is_virtual(other) &&
-            run->addresses[id_of(other)] == 0)
+        if (other->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR && !other->tensor.is_virtual &&
+            run->addresses[other->tensor.id] == 0)
             return false;
     }
     return true;
