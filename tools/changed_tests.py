@@ -41,7 +41,7 @@ BESIDE = (("kernels/", ("conformance",), ()), ("tools/", (), ("commands/test_usa
 QUICK_S = 5
 SECONDS_OF_QUICK = 1  # of most; the longest take QUICK_S
 SECONDS = {"kernels": 9, "cuda": 15, "looks at the stop": 130, "conformance": 25, "conformance with SSE41": 25,
-           "conformance with AVX2": 25, "conformance of cuda": 36, "serialize": 10, "store": 80, "control": 33, "jobs": 29,
+           "conformance with AVX2": 25, "conformance of cuda": 36, "serialize": 10, "store": 20, "store faults": 70, "control": 33, "jobs": 29,
            "migration": 60, "models/test_slots.py": 20, "models/test_zoo.py": 15, "models/test_contrib_attention.py": 28,
            "models/test_contrib_others.py": 60, "models/test_searches.py": 40, "models/test_ml.py": 8,
            "models/test_compositions.py": 6}
