@@ -128,14 +128,36 @@ def files_of(folder, targets, identities):
     return [os.path.relpath(name, build_folder) for target in targets if target["id"] in identities for name in target["filename"]]
 
 
+def suites_of(options, word):
+    return {value for before, value in zip(options, options[1:]) if before == word}
+
+
+def is_run(test, options):
+    """Whether `meson test` with these options runs a test."""
+    suites = {suite.split(":")[-1] for suite in test["suite"]}
+    chosen = suites_of(options, "--suite")
+    return not suites & suites_of(options, "--no-suite") and (not chosen or bool(suites & chosen))
+
+
+def objects_of(folder):
+    """All objects that the C compiler makes in the folder."""
+    lines = subprocess.run(["ninja", "-C", folder, "-t", "targets", "rule", "c_COMPILER"], cwd=ROOT, check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    return [line for line in lines if line.endswith(".o")]
+
+
 def needed_targets(part):
-    """What the suites that run in a part need; nothing (all of it) where the part runs every suite."""
+    """What the tests that a part's build serves need; nothing (all of it) for the plain build. A build that runs all suites
+    but some also compiles the rest, for the compiler's warnings, and links none of it."""
     folder, _, _, options = BUILDS[part]
-    if "--suite" not in options:
+    if part == "plain":
         return []
-    return files_of(folder, introspect(folder, "--targets"),
-                    {identity for test in introspect(folder, "--tests") for identity in test["depends"]
-                     if any(suite.split(":")[-1] in THREAD_SUITES for suite in test["suite"])})
+    programs = files_of(folder, introspect(folder, "--targets"),
+                        {identity for test in introspect(folder, "--tests") if is_run(test, options)
+                         for identity in test["depends"]})
+    if any(builder == part for builder, _, _ in END_TO_END.values()):
+        programs.append("tools/layover")
+    return programs if "--suite" in options else programs + objects_of(folder)
 
 
 def configure(part):
