@@ -12,6 +12,7 @@ typedef struct CpuGroupChunk {
     int64_t base;   /* of the first output's elements */
     int64_t output; /* number of the first */
     int64_t count;  /* outputs, at most CPU_GROUP_CHUNK */
+    CpuLevel level; /* of loops over the elements */
 } CpuGroupChunk;
 
 static inline uint64_t cpu_group_chunks(const ReduceGroups *groups) {
@@ -24,12 +25,13 @@ static inline int64_t cpu_group_elements(const ReduceGroups *groups) {
     return groups->repeats * groups->length * outputs;
 }
 
-static inline CpuGroupChunk cpu_group_chunk(const ReduceGroups *groups, uint64_t number) {
+static inline CpuGroupChunk cpu_group_chunk(
+    const ReduceGroups *groups, CpuLevel level, uint64_t number) {
     const int64_t per_outer = (groups->width + CPU_GROUP_CHUNK - 1) / CPU_GROUP_CHUNK;
     const int64_t outer = (int64_t)number / per_outer;
     const int64_t first = (int64_t)number % per_outer * CPU_GROUP_CHUNK;
     const int64_t left = groups->width - first;
-    CpuGroupChunk chunk = {groups, 0, outer * groups->width + first, left};
+    CpuGroupChunk chunk = {groups, 0, outer * groups->width + first, left, level};
     if (left > CPU_GROUP_CHUNK) chunk.count = CPU_GROUP_CHUNK;
     chunk.base =
         reduce_groups_walk(groups->kept_rank, groups->kept_dims, groups->kept_strides, outer);

@@ -2,6 +2,7 @@
 #include "kernels/cpu/matmul/cpu_matmul.h"
 
 #include "kernels/cpu/loops/cpu_float_plan.h"
+#include "kernels/cpu/matmul/cpu_matmul_narrow.h"
 
 static Error *run(const void *state, const CpuFloatCall *call) {
     const CpuMatmul *matmul = state;
@@ -13,13 +14,15 @@ static Error *run(const void *state, const CpuFloatCall *call) {
         .c = call->outputs[0],
         .scratch = call->workspace,
     };
-    return cpu_matmul_run(call->device, matmul, &buffers, call->launch);
+    return (matmul->narrow ? cpu_matmul_run_narrow : cpu_matmul_run)(
+        call->device, matmul, &buffers, call->launch);
 }
 
 static Error *plan_at(
     Device *device, CpuLevel level, const char *name, const PlanRequest *request, Plan **out) {
     CpuMatmul matmul;
     TRY(cpu_matmul_operands(request, level, DTYPE_FLOAT32, &matmul));
+    matmul.narrow = cpu_matmul_is_narrow(&matmul, level);
     cpu_matmul_prepare(&matmul, level);
     void *state;
     TRY(cpu_float_plan_create(device, request, name, sizeof(CpuMatmul), run, out, &state));

@@ -70,16 +70,6 @@ typedef struct Run {
     CpuSweep sweep;             /* backwards: from the last panel to the first */
 } Run;
 
-static int64_t batch_offset(
-    const Shape *batch, int64_t index, const int64_t strides[SHAPE_RANK_MAX]) {
-    int64_t offset = 0;
-    for (uint32_t i = batch->rank; i-- > 0;) {
-        offset += index % batch->dims[i] * strides[i];
-        index /= batch->dims[i];
-    }
-    return offset;
-}
-
 static bool is_direct(const CpuMatmul *matmul) {
     return !matmul->has_bias && !matmul->has_residual && cpu_epilogue_is_plain(&matmul->epilogue);
 }
@@ -244,13 +234,14 @@ static Unit unit_of(const Run *run, int64_t index) {
     const int64_t panel = run->rows_first ? at % run->panels : at / run->chunks;
     const int64_t chunk = run->rows_first ? at / run->panels : at % run->chunks;
     Unit unit = unit_at(matmul, run->packed, chunk * run->chunk_rows, run->chunk_rows, panel,
-        buffers->b + batch_offset(&matmul->batch, batch, matmul->b_batch));
-    unit.a = buffers->a + batch_offset(&matmul->batch, batch, matmul->a_batch);
+        buffers->b + cpu_matmul_batch_offset(&matmul->batch, batch, matmul->b_batch));
+    unit.a = buffers->a + cpu_matmul_batch_offset(&matmul->batch, batch, matmul->a_batch);
     const int64_t c_offset = batch * matmul->rows * matmul->columns;
     unit.c = buffers->c + c_offset;
     if (matmul->has_residual) unit.residual = buffers->residual + c_offset;
     if (matmul->has_bias)
-        unit.bias = buffers->bias + batch_offset(&matmul->batch, batch, matmul->bias_batch);
+        unit.bias =
+            buffers->bias + cpu_matmul_batch_offset(&matmul->batch, batch, matmul->bias_batch);
     return unit;
 }
 
@@ -369,7 +360,8 @@ void cpu_matmul_prepare(CpuMatmul *matmul, CpuLevel level) {
     /* Columns that are not adjacent must be gathered. Adjacent ones are read in place: within 5 %
      * of packed ones from 64 × 64 × 3136 to 2048 × 512 × 49, where packing first costs up to 40
      * %. */
-    matmul->b_pack_first = !matmul->b_packed && matmul->depth > 0 && matmul->b_column != 1;
+    matmul->b_pack_first =
+        !matmul->b_packed && !matmul->narrow && matmul->depth > 0 && matmul->b_column != 1;
     if (!matmul->b_pack_first) return;
     /* from here on, B's batch strides count packed matrices; B itself is compact */
     const int64_t plain = matmul->depth * matmul->columns;

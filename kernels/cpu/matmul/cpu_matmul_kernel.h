@@ -138,6 +138,7 @@ typedef struct CpuMatmul {
     int64_t a_row, a_column, b_row, b_column;
     bool b_packed;     /* panels of the level's; b_row and b_column are then unused */
     bool b_pack_first; /* every launch packs plain B into scratch */
+    bool narrow;       /* cpu_matmul_run_narrow runs it, which reads plain B in place */
     bool has_bias, has_residual;
     Shape batch; /* the batch dimensions of C */
     int64_t batch_count;
@@ -149,6 +150,15 @@ typedef struct CpuMatmul {
     CpuEpilogueRow *epilogue_row;
     CpuEpilogueRowsRun *epilogue_rows;
 } CpuMatmul;
+
+/* Where a batch's matrix begins in an operand with these strides. */
+static inline int64_t cpu_matmul_batch_offset(
+    const Shape *batch, int64_t index, const int64_t strides[SHAPE_RANK_MAX]) {
+    int64_t offset = 0;
+    for (uint32_t i = batch->rank; i-- > 0; index /= batch->dims[i])
+        offset += index % batch->dims[i] * strides[i];
+    return offset;
+}
 
 typedef struct CpuMatmulBuffers {
     const float *a, *b, *bias, *residual;

@@ -112,13 +112,6 @@ typedef struct Run {
     int64_t blocks, groups, group_rows; /* a unit is a group of rows in a block of columns */
 } Run;
 
-static int64_t offset_of(const Shape *batch, int64_t index, const int64_t *strides) {
-    int64_t offset = 0;
-    for (uint32_t i = batch->rank; i-- > 0; index /= batch->dims[i])
-        offset += index % batch->dims[i] * strides[i];
-    return offset;
-}
-
 static uint64_t integer_at(const void *data, uint64_t size, int64_t index) {
     switch (size) {
     case 1:
@@ -159,11 +152,12 @@ typedef struct Place {
 } Place;
 
 static Place place_of(const CpuMatmul *matmul, int64_t batch, int64_t row, int64_t column) {
-    return (Place){offset_of(&matmul->batch, batch, matmul->a_batch) + row * matmul->a_row,
-        offset_of(&matmul->batch, batch, matmul->b_batch) + column * matmul->b_column,
+    return (Place){
+        cpu_matmul_batch_offset(&matmul->batch, batch, matmul->a_batch) + row * matmul->a_row,
+        cpu_matmul_batch_offset(&matmul->batch, batch, matmul->b_batch) + column * matmul->b_column,
         (batch * matmul->rows + row) * matmul->columns + column,
-        offset_of(&matmul->batch, batch, matmul->bias_batch) + row * matmul->bias_row +
-            column * matmul->bias_column};
+        cpu_matmul_batch_offset(&matmul->batch, batch, matmul->bias_batch) +
+            row * matmul->bias_row + column * matmul->bias_column};
 }
 
 static void run_integers(const Run *run, int64_t batch, int64_t row, int64_t column) {

@@ -7,6 +7,7 @@ enum { ELEMENTS_PER_PART = 16384 };
 typedef struct State {
     ReduceGroups groups;
     CpuGroupRun *run;
+    CpuLevel level;
     bool is_empty; /* the output has no elements; the number of groups may still be any */
 } State;
 
@@ -20,7 +21,7 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
     const Run *run = context;
     (void)part;
     for (uint64_t unit = begin; unit < end; unit++) {
-        const CpuGroupChunk chunk = cpu_group_chunk(&run->state->groups, unit);
+        const CpuGroupChunk chunk = cpu_group_chunk(&run->state->groups, run->state->level, unit);
         run->state->run(&chunk, run->from, run->to);
     }
     return NULL;
@@ -43,6 +44,7 @@ Error *cpu_group_plan_create(Device *device, const PlanRequest *request, const c
     State *state = opaque;
     reduce_groups_make(&request->inputs[0].shape, reduced, &state->groups);
     state->run = request->inputs[0].dtype == DTYPE_FLOAT64 ? run_float64 : run_float32;
+    state->level = cpu_device(device)->level;
     state->is_empty = shape_count_unchecked(&request->outputs[0].shape) == 0;
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernels/cpu/loops/cpu_float_plan.h"
+#include "kernels/cpu/loops/cpu_loop_find.h"
 #include "kernels/scalar/scalar_exponential.h"
 #include "kernels/scalar/scalar_power.h"
 
@@ -14,7 +15,10 @@ typedef struct WideState {
     double epsilon;
     int64_t scale[SHAPE_RANK_MAX], bias[SHAPE_RANK_MAX]; /* strides along x */
     bool has_bias, mean_wanted, deviation_wanted, float32_statistics;
+    CpuLoop *exp; /* of a softmax */
 } WideState;
+
+enum { SOFTMAX_GROUP = 512 }; /* elements of short rows that are taken together */
 
 typedef struct Run {
     const WideState *state;
@@ -30,16 +34,50 @@ static int64_t along(const Shape *shape, const int64_t *strides, int64_t index) 
     return offset;
 }
 
-static void softmax_row(const WideState *state, const double *x, double *y) {
+static double row_most(const double *x, int64_t size, int64_t step) {
+    double most = -__builtin_inf();
+    KERNEL_STOP_EACH (i, 0, size) most = x[i * step] > most ? x[i * step] : most;
+    return most;
+}
+
+static void log_softmax_row(const WideState *state, const double *x, double *y) {
     const int64_t step = state->inner;
-    double most = -__builtin_inf(), sum = 0;
-    KERNEL_STOP_EACH (i, 0, state->size) most = x[i * step] > most ? x[i * step] : most;
+    const double most = row_most(x, state->size, step);
+    double sum = 0;
     KERNEL_STOP_EACH (i, 0, state->size) sum += scalar_exp_f64(x[i * step] - most);
     const double log_sum = scalar_log_f64(sum);
+    KERNEL_STOP_EACH (i, 0, state->size) y[i * step] = x[i * step] - most - log_sum;
+}
+
+static void softmax_row(const WideState *state, const double *x, double *y) {
+    const int64_t step = state->inner;
+    const double most = row_most(x, state->size, step);
+    double sum = 0;
     KERNEL_STOP_EACH (i, 0, state->size) {
-        const double shifted = x[i * step] - most;
-        y[i * step] = state->operator_id == OPERATOR_SOFTMAX ? scalar_exp_f64(shifted) / sum
-                                                             : shifted - log_sum;
+        y[i * step] = scalar_exp_f64(x[i * step] - most);
+        sum += y[i * step];
+    }
+    KERNEL_STOP_EACH (i, 0, state->size) y[i * step] /= sum;
+}
+
+/* As softmax_row, for rows beside each other: one loop takes the exponentials of all, which has the
+ * bits of scalar_exp_f64. */
+static void softmax_rows(const WideState *state, const double *x, int64_t rows, double *y) {
+    const int64_t size = state->size, count = rows * size;
+    const CpuParameters none = {0};
+    for (int64_t row = 0; row < rows; row++) {
+        const double most = row_most(x + row * size, size, 1);
+        KERNEL_STOP_EACH (i, row * size, (row + 1) * size) y[i] = x[i] - most;
+    }
+    for (int64_t begin = 0, end; begin < count && !kernel_stop_ends(); begin = end) {
+        const CpuOperand operand = {y + begin, 1};
+        end = kernel_stop_piece(begin, count);
+        state->exp(y + begin, &operand, end - begin, &none);
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        double sum = 0;
+        KERNEL_STOP_EACH (i, row * size, (row + 1) * size) sum += y[i];
+        KERNEL_STOP_EACH (i, row * size, (row + 1) * size) y[i] /= sum;
     }
 }
 
@@ -87,9 +125,15 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
         const int64_t at = i / state->inner * state->size * state->inner + i % state->inner;
         if (state->operator_id == OPERATOR_BATCH_NORMALIZATION)
             scale_row(run, i);
-        else if (state->operator_id == OPERATOR_SOFTMAX ||
-                 state->operator_id == OPERATOR_LOG_SOFTMAX)
+        else if (state->operator_id == OPERATOR_SOFTMAX && state->inner == 1) {
+            const int64_t most = SOFTMAX_GROUP / state->size + 1, left = (int64_t)end - i;
+            const int64_t rows = left < most ? left : most;
+            softmax_rows(state, run->x + at, rows, run->y + at);
+            i += rows - 1;
+        } else if (state->operator_id == OPERATOR_SOFTMAX)
             softmax_row(state, run->x + at, run->y + at);
+        else if (state->operator_id == OPERATOR_LOG_SOFTMAX)
+            log_softmax_row(state, run->x + at, run->y + at);
         else
             normalize_row(run, i);
     }
@@ -143,6 +187,7 @@ static Error *plan_softmax(Device *device, const PlanRequest *request, Plan **ou
     TRY(make(device, request, axis, out, &state));
     state->size = x->dims[axis];
     state->inner = shape_product(x, axis + 1, x->rank);
+    state->exp = cpu_loop_find(cpu_device(device)->level, CPU_LOOP_EXP, DTYPE_FLOAT64);
     return NULL;
 }
 

@@ -1,13 +1,16 @@
 /* TreeScores: a group of lanes goes down together, one level a turn and without branches, so that
  * the processor overlaps their loads. Lanes are rows in one tree, or, where there are few rows,
  * trees for one row. A row's weights are always added in the order of the trees. Links of any
- * content are safe: places in arrays are clamped, and a lane goes `depth` levels at most. */
+ * content are safe: places in arrays are clamped, and a lane goes `depth` levels at most. Launches
+ * of many rows walk over checked nodes instead (cpu_tree_nodes.h). */
 #include <math.h>
 
 #include "kernels/arguments/arguments.h"
 #include "kernels/cpu/core/cpu_internal.h"
+#include "kernels/cpu/reduction/cpu_tree_nodes.h"
 
-enum { LANES = 8, UNIT_ROWS = 512 };
+/* Packing a node takes as long as PACK_STEPS steps of a walk save. */
+enum { LANES = CPU_TREE_LANES, UNIT_ROWS = 512, PACK_STEPS = 4, SHORT_WEIGHTS = 64 };
 
 typedef struct State {
     DType dtype;
@@ -21,6 +24,8 @@ typedef struct Run {
     const int32_t *links, *roots, *starts, *targets;
     void *to;
     double *sums; /* [rows, scores] */
+    CpuTreeTables tables;
+    const void *packed; /* the nodes, or NULL */
 } Run;
 
 static uint32_t clamp(int32_t index, int64_t count) {
@@ -67,6 +72,11 @@ static void add(const Run *run, int64_t row, uint32_t node) {
     const int64_t end =
         run->starts[node + 1] < state->entries ? run->starts[node + 1] : state->entries;
     double *sums = run->sums + row * state->scores;
+    if (state->aggregate <= TREE_AVERAGE && end - begin <= SHORT_WEIGHTS) {
+        for (int64_t i = begin; i < end; i++)
+            sums[clamp(run->targets[i], state->scores)] += number_at(state, run->weights, i);
+        return;
+    }
     KERNEL_STOP_EACH (i, begin, end) {
         double *sum = sums + clamp(run->targets[i], state->scores);
         const double weight = number_at(state, run->weights, i);
@@ -77,20 +87,26 @@ static void add(const Run *run, int64_t row, uint32_t node) {
     }
 }
 
-static void walk(const Run *run, const int64_t *rows, uint32_t *at) {
-    const State *state = run->state;
+static const void *row_at(const Run *run, int64_t row) {
+    return (const char *)run->rows +
+           row * run->state->columns * (run->tables.wide ? (int64_t)sizeof(double) : 4);
+}
+
+/* packed: run->packed, or NULL where a row may have a NaN. */
+static void walk(const Run *run, const void *packed, const int64_t *rows, uint32_t *at) {
     const void *lanes[LANES];
-    for (uint32_t k = 0; k < LANES; k++)
-        lanes[k] = (const char *)run->rows +
-                   rows[k] * state->columns * (int64_t)(dtype_bits(state->dtype) / 8);
-    if (state->dtype == DTYPE_FLOAT32)
+    for (uint32_t k = 0; k < LANES; k++) lanes[k] = row_at(run, rows[k]);
+    if (packed)
+        cpu_tree_nodes_walk(&run->tables, packed, lanes, at);
+    else if (!run->tables.wide)
         walk_f32(run, (const float *const *)lanes, at);
     else
         walk_f64(run, (const double *const *)lanes, at);
 }
 
 /* Rows [begin, end) in one tree. The lanes behind the last row repeat it. */
-static void walk_rows(const Run *run, int64_t tree, int64_t begin, int64_t end) {
+static void walk_rows(
+    const Run *run, const void *packed, int64_t tree, int64_t begin, int64_t end) {
     const uint32_t root = clamp(run->roots[tree], run->state->nodes);
     for (int64_t first = begin; first < end; first += LANES) {
         int64_t rows[LANES];
@@ -99,7 +115,7 @@ static void walk_rows(const Run *run, int64_t tree, int64_t begin, int64_t end) 
             rows[k] = first + k < end ? first + k : end - 1;
             at[k] = root;
         }
-        walk(run, rows, at);
+        walk(run, packed, rows, at);
         for (int64_t k = 0; k < LANES && first + k < end; k++) add(run, first + k, at[k]);
     }
 }
@@ -114,7 +130,7 @@ static Error *walk_trees(const Run *run, int64_t row) {
             rows[k] = row;
             at[k] = clamp(run->roots[first + k < trees ? first + k : trees - 1], run->state->nodes);
         }
-        walk(run, rows, at);
+        walk(run, NULL, rows, at);
         for (int64_t k = 0; k < LANES && first + k < trees; k++) add(run, row, at[k]);
         TRY(kernel_stop_check());
     }
@@ -177,13 +193,29 @@ static Error *run_rows(void *context, uint64_t first, uint64_t last, uint32_t pa
             for (int64_t row = unit; row < unit_end; row++) TRY(walk_trees(run, row));
             continue;
         }
+        const bool plain =
+            run->packed && !cpu_tree_nodes_have_nan(run->tables.wide, row_at(run, unit),
+                               (unit_end - unit) * state->columns);
         for (int64_t tree = 0; tree < state->trees; tree++) {
-            walk_rows(run, tree, unit, unit_end);
+            walk_rows(run, plain ? run->packed : NULL, tree, unit, unit_end);
             TRY(kernel_stop_check());
         }
     }
     (state->dtype == DTYPE_FLOAT32 ? finish_f32 : finish_f64)(run, begin, end);
     return NULL;
+}
+
+/* Bytes of the sums, in front of the packed nodes. */
+static uint64_t sums_bytes(const State *state) {
+    const uint64_t bytes = (uint64_t)(state->rows * state->scores) * sizeof(double);
+    return (bytes + CPU_TREE_NODE_BYTES - 1) / CPU_TREE_NODE_BYTES * CPU_TREE_NODE_BYTES;
+}
+
+/* Whether the launch takes enough steps to pack the nodes first. */
+static bool packs(const State *state) {
+    if (state->rows < LANES || state->depth == 0) return false;
+    return (double)state->rows * (double)state->trees * (double)state->depth >=
+           (double)PACK_STEPS * (double)state->nodes;
 }
 
 static Error *launch_tree_scores(
@@ -202,6 +234,10 @@ static Error *launch_tree_scores(
         .sums = cpu_workspace(launch)};
     (void)output_shapes;
     if (state->rows == 0) return NULL;
+    run.tables = (CpuTreeTables){state->dtype == DTYPE_FLOAT64, state->nodes, state->columns,
+        state->depth, run.intervals, run.links};
+    void *nodes = (char *)cpu_workspace(launch) + sums_bytes(state);
+    if (packs(state) && cpu_tree_nodes_pack(&run.tables, nodes)) run.packed = nodes;
     return cpu_for_each(cpu_device(plan->device), launch->threads,
         (uint64_t)(state->rows + UNIT_ROWS - 1) / UNIT_ROWS, 1 + 32 / ((uint64_t)state->trees + 1),
         run_rows, &run);
@@ -224,7 +260,9 @@ static Error *plan_tree_scores(Device *device, const PlanRequest *request, Plan 
         .depth = attributes_int(request->attributes, "depth"),
     };
     /* cannot overflow: the output's number of bits, at least 32 for each element, fits, too */
-    (*out)->workspace_bytes = (uint64_t)shape_count_unchecked(made) * sizeof(double);
+    const State *state = plan_state(*out);
+    (*out)->workspace_bytes =
+        sums_bytes(state) + (packs(state) ? (uint64_t)state->nodes * CPU_TREE_NODE_BYTES : 0);
     (*out)->launch = launch_tree_scores;
     return NULL;
 }
