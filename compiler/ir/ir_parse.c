@@ -124,6 +124,7 @@ static Error *parse_details(Parser *parser, IrBinding *binding) {
         TRY(ir_module_text(parser->module, tokens->text, &binding->text));
         return ir_tokens_next(tokens);
     case IR_CALL_CLOSURE:
+        return ir_tokens_take(tokens, "tail", &binding->flag);
     case IR_IF:
     case IR_MATCH:
     case IR_CONSTRUCT:

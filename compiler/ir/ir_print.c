@@ -206,6 +206,8 @@ static void print_details(Printer *printer, const IrBinding *binding) {
         text_appendf(out, " %s.%s", binding->constructor->data_type, binding->constructor->name);
     } else if (binding->kind == IR_FATAL) {
         text_appendf(out, " \"%s\"", binding->text);
+    } else if (binding->kind == IR_CALL_CLOSURE && binding->flag) {
+        text_append(out, " tail");
     } else if (binding->kind == IR_OPERATOR && binding->flag) {
         text_append(out, " host");
     }

@@ -163,6 +163,9 @@ Error *emit_binding(Emitter *emitter, const IrBinding *binding, bool *out_ended)
     case IR_CALL_CLOSURE:
         TRY(add_register(emitter, binding->operands[0], "a call"));
         TRY(emit_add_uses(emitter, binding->operands + 1, binding->operand_count - 1));
+        *out_ended = binding->flag;
+        if (binding->flag)
+            return emit_instruction(emitter, OPCODE_TAIL_INVOKE_CLOSURE, 0, REGISTER_NONE);
         return emit_unpack(emitter, binding, OPCODE_INVOKE_CLOSURE);
     case IR_CLOSURE:
         return emit_closure(emitter, binding);

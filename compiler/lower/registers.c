@@ -189,7 +189,8 @@ static Error *block_place(Allocation *allocation, const IrBlock *block) {
         allocation->position++;
         for (uint32_t i = 0; i < binding->operand_count; i++)
             variable_end(allocation, binding->operands[i]);
-        bool tail = binding->flag && (binding->kind == IR_IF || binding->kind == IR_CALL);
+        bool tail = binding->flag && (binding->kind == IR_IF || binding->kind == IR_CALL ||
+                                         binding->kind == IR_CALL_CLOSURE);
         for (uint32_t i = 0; !tail && i < binding->result_count; i++)
             TRY(variable_place(allocation, binding->results[i]));
         uint32_t position = allocation->position;

@@ -14,7 +14,7 @@ static bool results_are(const IrBinding *binding, const IrBlock *block) {
 static void mark_block(IrBlock *block) {
     IrBinding *last = block->last;
     if (!last || !results_are(last, block)) return;
-    if (last->kind == IR_CALL) last->flag = true;
+    if (last->kind == IR_CALL || last->kind == IR_CALL_CLOSURE) last->flag = true;
     if (last->kind != IR_IF) return;
     last->flag = true;
     mark_block(last->blocks[0]);

@@ -82,6 +82,12 @@ static double attention(const OperatorCall *call, uint32_t other) {
     return 2 * keys * (count_of(&call->inputs[0]) + count_of(&call->outputs[0]));
 }
 
+/* Upper bound: no query sees more than all keys. */
+static double paged(const OperatorCall *call, uint32_t other) {
+    return 2 * dim_from_end(&call->inputs[other], 1) *
+           (count_of(&call->inputs[0]) + count_of(&call->outputs[0]));
+}
+
 /* The elements that are written into a large tensor. */
 static double updating(const OperatorCall *call, uint32_t other) {
     return has(call, other) ? count_of(&call->inputs[other]) : 0;

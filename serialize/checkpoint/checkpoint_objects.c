@@ -247,23 +247,31 @@ static Error *read_packed_function(ObjectReader *self, Value *out) {
     return NULL;
 }
 
+/* The values that the state holds, behind its bytes. */
+static Error *read_held(ObjectReader *self, const Opaque *opaque) {
+    uint32_t count, stored;
+    Value *values = opaque_values(opaque, &count);
+    TRY(byte_read_u32(&self->reader, &stored));
+    if (stored != count) FAIL(CORRUPT, "%u values, not %u", stored, count);
+    TRY(read_values(self, values, count));
+    return error_recode(opaque->kind->check_values(opaque->state), ERROR_CORRUPT);
+}
+
 static Error *load_opaque(
-    ObjectMeter *meter, const OpaqueKind *kind, const uint8_t *bytes, uint32_t size, Value *out) {
+    ObjectReader *self, const OpaqueKind *kind, const uint8_t *bytes, uint32_t size, Value *out) {
     ByteReader state = byte_reader(bytes, size);
     void *loaded;
-    Opaque *opaque;
-    TRY_WRAP(kind->load(&state, &loaded), "%s", kind->name);
-    TRY(opaque_create(meter, kind, loaded, &opaque));
-    Error *error = byte_reader_check_end(&state);
-    if (error) {
-        opaque_release(opaque);
-        return error_wrap(error, "%s", kind->name);
-    }
-    *out = value_object(OBJECT_OPAQUE, opaque);
+    OWN(Opaque, opaque) = NULL;
+    TRY(kind->load(&state, &loaded));
+    TRY(opaque_create(execution_get_meter(self->execution), kind, loaded, &opaque));
+    TRY(byte_reader_check_end(&state));
+    if (kind->values) TRY(read_held(self, opaque));
+    *out = value_object(OBJECT_OPAQUE, TAKE(opaque));
     return NULL;
 }
 
-static Error *read_opaque(ObjectReader *self, Value *out) {
+/* with_values: the object is stored with the values of its state. */
+static Error *read_opaque(ObjectReader *self, bool with_values, Value *out) {
     char *name;
     uint32_t size;
     const uint8_t *bytes;
@@ -278,7 +286,10 @@ static Error *read_opaque(ObjectReader *self, Value *out) {
     if (!error) error = byte_read_count(&self->reader, 1, &size);
     if (!error) error = byte_read_view(&self->reader, size, &bytes);
     TRY(error);
-    return load_opaque(execution_get_meter(self->execution), kind, bytes, size, out);
+    if (with_values != (kind->values != NULL))
+        FAIL(CORRUPT, "%s %s values", kind->name, with_values ? "holds no" : "without its");
+    TRY_WRAP(load_opaque(self, kind, bytes, size, out), "%s", kind->name);
+    return NULL;
 }
 
 static Error *read_object(ObjectReader *self, Value *out) {
@@ -302,7 +313,9 @@ static Error *read_object(ObjectReader *self, Value *out) {
     case OBJECT_PACKED_FUNCTION:
         return read_packed_function(self, out);
     case OBJECT_OPAQUE:
-        return read_opaque(self, out);
+        return read_opaque(self, false, out);
+    case CHECKPOINT_OPAQUE_WITH_VALUES:
+        return read_opaque(self, true, out);
     default:
         FAIL(CORRUPT, "object kind %u", kind);
     }

@@ -5,7 +5,11 @@
 #include "serialize/container/container.h"
 
 /* Tensors up to this size are in their section, not in chunks. */
-enum { CHECKPOINT_INLINE_SIZE = 4096 };
+enum {
+    CHECKPOINT_INLINE_SIZE = 4096,
+    /* Stored instead of OBJECT_OPAQUE where the object's state holds values. */
+    CHECKPOINT_OPAQUE_WITH_VALUES = 128,
+};
 
 /* Kinds of storage; the values are stored. */
 enum {

@@ -137,6 +137,12 @@ static Error *read_object(const SummaryReader *self, ByteReader *reader, ObjectS
         TRY(skip_text(reader));
         TRY(byte_read_count(reader, 1, &size));
         return skip(reader, size);
+    case CHECKPOINT_OPAQUE_WITH_VALUES:
+        out->kind = OBJECT_OPAQUE;
+        TRY(skip_text(reader));
+        TRY(byte_read_count(reader, 1, &size));
+        TRY(skip(reader, size));
+        return add_values(self, reader, out);
     default:
         FAIL(CORRUPT, "object kind %u", out->kind);
     }

@@ -158,7 +158,9 @@ static void write_tensor(const CheckpointWriter *self, ByteWriter *writer, const
     byte_write_u64(writer, tensor_bytes(tensor) ? tensor->offset - base : 0);
 }
 
-static Error *write_opaque(ByteWriter *writer, const Opaque *opaque) {
+static Error *write_opaque(const CheckpointWriter *self, ByteWriter *writer, const Opaque *opaque) {
+    uint32_t count;
+    const Value *values = opaque_values(opaque, &count);
     ByteWriter OWN_BYTES(state) = {0};
     TRY_WRAP(opaque->kind->save(opaque->state, &state), "%s", opaque->kind->name);
     TRY(byte_writer_check(&state));
@@ -166,14 +168,21 @@ static Error *write_opaque(ByteWriter *writer, const Opaque *opaque) {
     byte_write_text(writer, opaque->kind->name);
     byte_write_u32(writer, (uint32_t)state.size);
     byte_write_bytes(writer, state.data, state.size);
+    if (opaque->kind->values) write_values(self, writer, values, count);
     return NULL;
+}
+
+/* The number that an object's kind is stored as. */
+static uint8_t stored_kind(const Value *value) {
+    const bool holds = value_is(value, OBJECT_OPAQUE) && value->opaque->kind->values;
+    return holds ? CHECKPOINT_OPAQUE_WITH_VALUES : value->kind;
 }
 
 static Error *write_object(CheckpointWriter *self, ByteWriter *writer, uint32_t index) {
     Value value = object_table_get(self->table, index);
     uint32_t count;
     const Value *children = value_children(&value, &count);
-    byte_write_u8(writer, value.kind);
+    byte_write_u8(writer, stored_kind(&value));
     switch ((ObjectKind)value.kind) {
     case OBJECT_TENSOR:
         write_tensor(self, writer, value.tensor);
@@ -202,7 +211,7 @@ static Error *write_object(CheckpointWriter *self, ByteWriter *writer, uint32_t 
         byte_write_text(writer, value.packed_function->name);
         break;
     case OBJECT_OPAQUE:
-        return write_opaque(writer, value.opaque);
+        return write_opaque(self, writer, value.opaque);
     case OBJECT_NONE:
     case OBJECT_KIND_COUNT:
         FAIL(INTERNAL, "an object of kind %u", value.kind);

@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "kernels/tensor/tensor.h"
 #include "vm/objects/object.h"
+#include "vm/objects/opaque.h"
 
 typedef struct Slot {
     const void *object; /* NULL: free */
@@ -68,6 +69,7 @@ static Error *enlarge(ObjectTable *table) {
 
 /* The storage is a tensor's only child. Constants' storages are written by index instead. */
 static const Value *children_of(const Value *value, Value *storage, uint32_t *out_count) {
+    if (value_is(value, OBJECT_OPAQUE)) return opaque_values(value->opaque, out_count);
     if (!value_is(value, OBJECT_TENSOR)) return value_children(value, out_count);
     Storage *of = value->tensor->storage;
     *out_count = of->constant_index == STORAGE_NOT_CONSTANT ? 1 : 0;

@@ -16,7 +16,8 @@ typedef struct Restoring {
     LiveRegisters *live;
     ValueFreezer *freezer;
     uint32_t next_register; /* index into the snapshot's registers */
-    /* Per function: bit 0 if it makes tail calls, bit 1 if it is the target of one. */
+    /* Per function: bit 0 if it makes tail calls, bit 1 if one may lead to it:
+     * it is called by name in one, or closures are made of it. */
     uint8_t *tails;
 } Restoring;
 
@@ -34,8 +35,11 @@ static Error *find_tails(Restoring *restoring) {
         Frame frame = {.function = i};
         for (; frame.pc < executable->functions[i].instruction_count; frame.pc++) {
             Instruction instruction = instruction_of(executable, &frame);
-            if (instruction.opcode != OPCODE_TAIL_INVOKE) continue;
-            restoring->tails[i] |= 1;
+            if (instruction.opcode == OPCODE_TAIL_INVOKE_CLOSURE) restoring->tails[i] |= 1;
+            if (instruction.opcode == OPCODE_TAIL_INVOKE) restoring->tails[i] |= 1;
+            if (instruction.opcode != OPCODE_TAIL_INVOKE &&
+                instruction.opcode != OPCODE_ALLOC_CLOSURE)
+                continue;
             restoring->tails[operand_value(instruction.operands[0])] |= 2;
         }
     }

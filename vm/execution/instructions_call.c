@@ -26,20 +26,22 @@ Error *instruction_invoke(
     return NULL;
 }
 
-/* The arguments of a tail call wait above the frame while its registers are released. */
-Error *instruction_tail_invoke(
-    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
-    (void)registers;
-    Frame caller = *execution_top(execution);
-    uint32_t function = instruction->operands[0].index;
+/* Pushes the frame of a tail call above the frame that it replaces. */
+static Error *push_tail_call(
+    Execution *execution, const DecodedInstruction *instruction, uint32_t function, uint32_t to) {
     execution->options.depth_limit++; /* both frames exist for a moment */
-    Error *error = push_call(execution, instruction, function, 1, 0);
+    Error *error = push_call(execution, instruction, function, 1, to);
     execution->options.depth_limit--;
-    TRY(error);
+    return error;
+}
+
+/* The top frame takes the place of the frame below it, whose registers are released while the
+ * arguments wait above them. count: the arguments. */
+static void replace_frame(Execution *execution, uint32_t count) {
     Frame callee = *execution_top(execution);
     execution->frame_count--;
+    Frame caller = *execution_top(execution);
     execution_pop_frame(execution);
-    uint32_t count = instruction->operand_count - 1u;
     Value *file = execution->registers;
     if (count > 0)
         memmove(file + caller.register_base, file + callee.register_base, count * sizeof(Value));
@@ -47,10 +49,17 @@ Error *instruction_tail_invoke(
     if (moved_from < caller.register_base + count) moved_from = caller.register_base + count;
     for (uint32_t i = moved_from; i < moved_end; i++) file[i] = value_nil();
     execution->frames[execution->frame_count++] = (Frame){
-        .function = function,
+        .function = callee.function,
         .register_base = caller.register_base,
         .return_register = caller.return_register,
     };
+}
+
+Error *instruction_tail_invoke(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    (void)registers;
+    TRY(push_tail_call(execution, instruction, instruction->operands[0].index, 0));
+    replace_frame(execution, instruction->operand_count - 1u);
     *out_step = STEP_FRAME;
     return NULL;
 }
@@ -294,30 +303,78 @@ static Error *call_packed_closure(Execution *execution, const DecodedInstruction
     return call_packed(execution, instruction, entry, count + closure->count, 0, out_step);
 }
 
+/* The closure in operand 0, and its function. */
+static Error *find_closure(const Execution *execution, const Value *callee,
+    const Closure **out_closure, const Function **out_function) {
+    if (!value_is(callee, OBJECT_CLOSURE))
+        FAIL(INVALID, "operand 0 is a %s, not a closure", value_kind_name(callee));
+    const Closure *closure = callee->closure;
+    if (closure->function >= execution->executable->function_count)
+        FAIL(INVALID, "a closure of function %u", closure->function);
+    *out_closure = closure;
+    *out_function = &execution->executable->functions[closure->function];
+    return NULL;
+}
+
+static Error *check_closure_arguments(
+    const Closure *closure, const Function *function, uint32_t count) {
+    if ((uint64_t)count + closure->count != function->parameter_count)
+        FAIL(INVALID, "%s takes %u arguments, not %u bound and %u", function->name,
+            function->parameter_count, closure->count, count);
+    return NULL;
+}
+
+/* The register of a closure's first argument in the callee. */
+static uint32_t first_argument(const Closure *closure) {
+    return closure->side == CLOSURE_FIRST ? closure->count : 0;
+}
+
+/* Bound values go into the registers of the top frame, beside the arguments. */
+static void copy_bound(Execution *execution, const Closure *closure, uint32_t count) {
+    Value *registers = execution->registers + execution_top(execution)->register_base;
+    const uint32_t to = closure->side == CLOSURE_FIRST ? 0 : count;
+    for (uint32_t i = 0; i < closure->count; i++) registers[to + i] = value_copy(closure->bound[i]);
+}
+
+/* Arguments may move out of the caller's registers, so the closure is held meanwhile. */
+Error *instruction_tail_invoke_closure(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    const Value *callee = operand_get(&instruction->operands[0], registers);
+    const Closure *closure;
+    const Function *function;
+    const uint32_t count = instruction->operand_count - 1u;
+    TRY(find_closure(execution, callee, &closure, &function));
+    if (function->kind == FUNCTION_PACKED)
+        FAIL(INVALID, "%s is a packed function, which InvokeClosure calls", function->name);
+    TRY(check_closure_arguments(closure, function, count));
+    Value held = value_copy(*callee);
+    Error *error =
+        push_tail_call(execution, instruction, closure->function, first_argument(closure));
+    if (!error) {
+        copy_bound(execution, closure, count);
+        replace_frame(execution, function->parameter_count);
+        *out_step = STEP_FRAME;
+    }
+    value_release(&held);
+    return error;
+}
+
 Error *instruction_invoke_closure(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
     const Value *callee = operand_get(&instruction->operands[0], registers);
     if (value_is(callee, OBJECT_PACKED_FUNCTION))
         return call_packed_object(
             execution, instruction, registers, callee->packed_function, out_step);
-    if (!value_is(callee, OBJECT_CLOSURE))
-        FAIL(INVALID, "operand 0 is a %s, not a closure", value_kind_name(callee));
-    const Closure *closure = callee->closure;
-    if (closure->function >= execution->executable->function_count)
-        FAIL(INVALID, "a closure of function %u", closure->function);
-    const Function *function = &execution->executable->functions[closure->function];
+    const Closure *closure;
+    const Function *function;
+    TRY(find_closure(execution, callee, &closure, &function));
     if (function->kind == FUNCTION_PACKED)
         return call_packed_closure(execution, instruction, registers, closure, out_step);
-    uint32_t count = instruction->operand_count - 1u;
-    if ((uint64_t)count + closure->count != function->parameter_count)
-        FAIL(INVALID, "%s takes %u arguments, not %u bound and %u", function->name,
-            function->parameter_count, closure->count, count);
+    const uint32_t count = instruction->operand_count - 1u;
+    TRY(check_closure_arguments(closure, function, count));
     uint32_t caller_base = execution_top(execution)->register_base;
-    bool first = closure->side == CLOSURE_FIRST;
-    TRY(push_call(execution, instruction, closure->function, 1, first ? closure->count : 0));
-    Value *callee_registers = execution->registers + execution_top(execution)->register_base;
-    for (uint32_t i = 0; i < closure->count; i++)
-        callee_registers[first ? i : count + i] = value_copy(closure->bound[i]);
+    TRY(push_call(execution, instruction, closure->function, 1, first_argument(closure)));
+    copy_bound(execution, closure, count);
     operand_finish(&instruction->operands[0], execution->registers + caller_base);
     *out_step = STEP_FRAME;
     return NULL;

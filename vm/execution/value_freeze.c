@@ -170,12 +170,27 @@ static Error *freeze_tensor(ValueFreezer *freezer, Tensor *tensor, Value *out) {
     return remember(freezer, tensor, value_object(OBJECT_TENSOR, copy));
 }
 
+/* The tensors that a copied state shares with its original are frozen as others are. */
+static Error *freeze_held(ValueFreezer *freezer, const Opaque *copy) {
+    uint32_t count;
+    Value *values = opaque_values(copy, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        Value frozen;
+        if (!value_is(&values[i], OBJECT_TENSOR)) continue;
+        TRY(freeze_tensor(freezer, values[i].tensor, &frozen));
+        value_release(&values[i]);
+        values[i] = frozen;
+    }
+    return NULL;
+}
+
 static Error *freeze_opaque(ValueFreezer *freezer, Opaque *opaque, Value *out) {
     const Value *known = find_known(freezer, opaque);
     if (!known) {
         Opaque *copy;
         TRY(opaque_copy(opaque, &copy));
         TRY(remember(freezer, opaque, value_object(OBJECT_OPAQUE, copy)));
+        TRY(freeze_held(freezer, copy));
         known = find_known(freezer, opaque);
     }
     freezer->execution->has_mutable = true;

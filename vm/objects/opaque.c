@@ -44,6 +44,11 @@ Error *opaque_copy(const Opaque *opaque, Opaque **out) {
     return opaque_create(opaque->meter, opaque->kind, state, out);
 }
 
+Value *opaque_values(const Opaque *opaque, uint32_t *out_count) {
+    *out_count = 0;
+    return opaque->kind->values ? opaque->kind->values(opaque->state, out_count) : NULL;
+}
+
 Error *opaque_charge(Opaque *opaque, uint64_t more_bytes) {
     return object_meter_charge(opaque->meter, more_bytes);
 }

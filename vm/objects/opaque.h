@@ -4,7 +4,8 @@
  * Belongs to one execution and its thread.
  *
  * Because the state is mutable, an opaque object is copied at a snapshot's safepoint instead of
- * referenced. */
+ * referenced. Large parts of a state may be values that the state holds: copies share them, and the
+ * state replaces a value that has other holders before it changes what the value holds. */
 #include "base/bytes.h"
 #include "base/text.h"
 #include "vm/objects/value.h"
@@ -19,6 +20,12 @@ typedef struct OpaqueKind {
     Error *(*save)(const void *state, ByteWriter *writer);
     /* Parses a state; the bytes are not trusted. */
     Error *(*load)(ByteReader *reader, void **out);
+    /* Gives the values that the state holds. `bytes` does not count what they hold, `copy` takes
+     * references to them, `save` leaves them out, and after `load` they are nil. Borrowed. NULL:
+     * the state holds none. */
+    Value *(*values)(void *state, uint32_t *out_count);
+    /* Checks the values that a file has; they are not trusted. Set with `values`. */
+    Error *(*check_values)(const void *state);
     void (*print)(const void *state, TextBuilder *out); /* NULL: only the name is printed */
 } OpaqueKind;
 
@@ -36,6 +43,8 @@ MUST_CHECK Error *opaque_create(
 void opaque_release(Opaque *opaque);
 DEFINE_OWN(Opaque, opaque_release);
 MUST_CHECK Error *opaque_copy(const Opaque *opaque, Opaque **out);
+/* The values that the state holds; NULL and 0: none. Borrowed. */
+Value *opaque_values(const Opaque *opaque, uint32_t *out_count);
 /* Charges a state's growth to the object's meter, before the state grows: `bytes` of the kind gives
  * the new size from then on. Errors: EXHAUSTED. */
 MUST_CHECK Error *opaque_charge(Opaque *opaque, uint64_t more_bytes);

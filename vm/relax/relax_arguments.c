@@ -138,19 +138,24 @@ Error *relax_new_shape(const int64_t *dims, uint64_t rank, Value *out) {
 
 void relax_bytes_close(RelaxBytes *bytes) { memory_free(bytes->owned); }
 
-Error *relax_open_written(
-    const PackedCall *call, const char *name, Tensor *tensor, bool read, RelaxBytes *out) {
-    *out = (RelaxBytes){.tensor = tensor};
+Error *relax_check_written(const PackedCall *call, const char *name, const Tensor *tensor) {
     if (tensor->dtype == DTYPE_STRING) FAIL(INVALID, "%s is a tensor of strings", name);
     if (!tensor->storage->opaque && !tensor_is_sole(tensor))
         FAIL(INVALID,
             "%s is an input, a constant or held twice, and may not be written: use a tensor of "
             "alloc_tensor",
             name);
-    if (read) TRY(relax_readable(call, name, tensor));
     if (call->execution && !execution_owns_memory(call->execution, tensor))
         FAIL(INVALID, "%s is in memory of %s, which is not slot %u here", name,
             tensor->storage->device->name, tensor->storage->slot);
+    return NULL;
+}
+
+Error *relax_open_written(
+    const PackedCall *call, const char *name, Tensor *tensor, bool read, RelaxBytes *out) {
+    *out = (RelaxBytes){.tensor = tensor};
+    TRY(relax_check_written(call, name, tensor));
+    if (read) TRY(relax_readable(call, name, tensor));
     storage_forget_annotation(tensor->storage);
     if (tensor->storage->device->class_->host_memory) {
         out->bytes = tensor_data(tensor);

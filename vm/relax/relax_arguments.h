@@ -64,6 +64,9 @@ typedef struct RelaxBytes {
 } RelaxBytes;
 void relax_bytes_close(RelaxBytes *bytes);
 #define OWN_TENSOR_BYTES(name) __attribute__((cleanup(relax_bytes_close))) RelaxBytes name
+/* Fails unless the function may write the tensor. */
+MUST_CHECK Error *relax_check_written(
+    const PackedCall *call, const char *name, const Tensor *tensor);
 /* Opens a tensor that the function will write: it is in a mutable storage, or the caller's register
  * is the only holder. read: its elements are also read. Errors: INVALID. */
 MUST_CHECK Error *relax_open_written(

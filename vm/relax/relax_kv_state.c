@@ -53,7 +53,7 @@ RELAX(kv_state_fork_sequence) {
     const RelaxSequences *sequences;
     void *state;
     TRY(get_sequences(&arguments[0], &sequences, &state));
-    return sequences->fork(state, relax_int(&arguments[1]), relax_int(&arguments[2]),
+    return sequences->fork(call, state, relax_int(&arguments[1]), relax_int(&arguments[2]),
         count > 3 ? relax_int(&arguments[3]) : -1);
 }
 
@@ -62,7 +62,7 @@ RELAX(kv_state_popn) {
     const RelaxSequences *sequences;
     void *state;
     TRY(get_sequences(&arguments[0], &sequences, &state));
-    return sequences->pop(state, relax_int(&arguments[1]), relax_int(&arguments[2]));
+    return sequences->pop(call, state, relax_int(&arguments[1]), relax_int(&arguments[2]));
 }
 
 RELAX(kv_state_begin_forward) {

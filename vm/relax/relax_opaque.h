@@ -1,6 +1,7 @@
 #pragma once
 /* The kinds of opaque objects of Relax: caches and states. Their memory is host memory, charged to
- * the execution; a snapshot copies it. On the execution's thread. */
+ * the execution, which a snapshot copies; the pages of a paged cache are tensors, which snapshots
+ * share. On the execution's thread. */
 #include "vm/objects/opaque.h"
 #include "vm/relax/relax_arguments.h"
 
@@ -16,8 +17,9 @@ typedef struct RelaxSequences {
     void (*clear)(void *state);
     Error *(*add)(void *state, int64_t seq);
     Error *(*remove)(void *state, int64_t seq);
-    Error *(*fork)(void *state, int64_t parent, int64_t child, int64_t position);
-    Error *(*pop)(void *state, int64_t seq, int64_t count);
+    /* Where the two ask the call for memory, nothing has happened. */
+    Error *(*fork)(PackedCall *call, void *state, int64_t parent, int64_t child, int64_t position);
+    Error *(*pop)(PackedCall *call, void *state, int64_t seq, int64_t count);
     /* parents: of the positions in a token tree, position_count in all; NULL: chains. */
     Error *(*begin)(void *state, const int64_t *seqs, const int64_t *lengths, uint32_t count,
         const int64_t *parents, uint32_t parent_count);

@@ -83,6 +83,7 @@ Error *paged_add(void *state, int64_t number) {
 }
 
 static void drop_sequence(Paged *paged, PagedSequence *sequence) {
+    paged_forget_tables(paged);
     int32_t index = sequence->last_block;
     while (index != -1 && paged->blocks[index].references == 1) {
         int32_t parent = paged->blocks[index].parent;
@@ -129,11 +130,6 @@ static Error *split_block(
     return NULL;
 }
 
-static void copy_page(Paged *paged, int32_t from, int32_t to) {
-    for (int64_t layer = 0; layer < paged->config.layers; layer++)
-        memcpy(paged_page(paged, layer, to), paged_page(paged, layer, from), paged->page_bytes);
-}
-
 /* The block of a sequence that has a position, and the position in it. The last block has all
  * positions behind it. */
 static int32_t find_block(
@@ -168,8 +164,17 @@ static Error *link_child(Paged *paged, PagedSequence *sequence, int64_t position
     int32_t to = paged->free_pages[paged->free_count - 1];
     TRY(push_page(&paged->blocks[child], to));
     paged->free_count--;
-    copy_page(paged, paged->blocks[index].pages[0], to);
-    return NULL;
+    return paged_copy_page(paged, paged->blocks[index].pages[0], to);
+}
+
+/* Whether link_child copies a page: then the page is made writable, before anything changes. */
+static Error *open_copied_page(PackedCall *call, Paged *paged, const PagedSequence *sequence,
+    int64_t position, bool *out_open) {
+    int64_t in_block;
+    *out_open = true;
+    (void)find_block(paged, sequence, position, &in_block);
+    if (in_block % paged->config.page_size == 0 || paged->free_count == 0) return NULL;
+    return paged_open_page(call, paged, paged->free_pages[paged->free_count - 1], out_open);
 }
 
 static Error *check_fork(const Paged *paged, const PagedSequence *parent, int64_t position) {
@@ -214,13 +219,17 @@ static Error *fork_at(
     return NULL;
 }
 
-Error *paged_fork(void *state, int64_t parent, int64_t child, int64_t position) {
+Error *paged_fork(PackedCall *call, void *state, int64_t parent, int64_t child, int64_t position) {
     Paged *paged = state;
     uint32_t from, to;
+    bool open;
     TRY(paged_find(paged, parent, &from));
     TRY(take_place(paged, child, &to));
     if (position == -1) position = paged->sequences[from].length;
     TRY(check_fork(paged, &paged->sequences[from], position));
+    TRY(open_copied_page(call, paged, &paged->sequences[from], position, &open));
+    if (!open) return NULL;
+    paged_forget_tables(paged);
     return fork_at(paged, &paged->sequences[from], to, child, position);
 }
 
@@ -247,8 +256,38 @@ static int64_t pop_own_blocks(Paged *paged, PagedSequence *sequence, int64_t cou
     return count;
 }
 
+/* Whether the fork of paged_pop copies a page. Blocks that are popped first give their pages back,
+ * the last one of which is taken then. */
+static Error *open_page_after_pop(
+    PackedCall *call, Paged *paged, const PagedSequence *sequence, int64_t count, bool *out_open) {
+    const PagedConfig *config = &paged->config;
+    int32_t page = paged->free_count > 0 ? paged->free_pages[paged->free_count - 1] : PAGED_NO_PAGE;
+    int32_t index = sequence->last_block;
+    *out_open = true;
+    while (index != -1 && paged->blocks[index].references == 1) {
+        const PagedBlock *block = &paged->blocks[index];
+        if (count <= block->length) return NULL; /* nothing is forked */
+        count -= block->length;
+        if (block->page_count > 0) page = block->pages[block->page_count - 1];
+        index = block->parent;
+    }
+    if (index == -1 || count == 0 || page == PAGED_NO_PAGE) return NULL;
+    int64_t kept = -count;
+    for (int32_t at = index; at != -1; at = paged->blocks[at].parent)
+        kept += paged->blocks[at].length;
+    int64_t begin = 0;
+    for (int32_t at = paged->blocks[index].parent; at != -1; at = paged->blocks[at].parent)
+        begin += paged->blocks[at].length;
+    while (kept < begin) {
+        index = paged->blocks[index].parent;
+        begin -= paged->blocks[index].length;
+    }
+    if ((kept - begin) % config->page_size == 0) return NULL;
+    return paged_open_page(call, paged, page, out_open);
+}
+
 /* Positions that other sequences share are dropped by a fork that takes the sequence's place. */
-Error *paged_pop(void *state, int64_t number, int64_t count) {
+Error *paged_pop(PackedCall *call, void *state, int64_t number, int64_t count) {
     Paged *paged = state;
     uint32_t place, to = UINT32_MAX;
     TRY(paged_find(paged, number, &place));
@@ -261,6 +300,10 @@ Error *paged_pop(void *state, int64_t number, int64_t count) {
         if (!paged->sequences[i].used) to = i;
     if (to == UINT32_MAX) FAIL(EXHAUSTED, "all %u places are taken", paged->places);
     TRY(expect_blocks(paged, 3));
+    bool open;
+    TRY(open_page_after_pop(call, paged, sequence, count, &open));
+    if (!open) return NULL;
+    paged_forget_tables(paged);
     count = pop_own_blocks(paged, sequence, count);
     if (count == 0) return NULL;
     TRY(fork_at(paged, sequence, to, number, sequence->length - count));

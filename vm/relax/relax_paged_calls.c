@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/allocator.h"
-#include "kernels/scalar/scalar_exponential.h"
 #include "vm/relax/relax_paged.h"
 #include "vm/relax/relax_registry.h"
 
@@ -156,99 +155,125 @@ static Error *check_rows(const Paged *paged, const char *name, const Tensor *ten
         text_builder_get(&text), rows, heads, size);
 }
 
-/* The first `count` elements of a tensor as floats; the caller frees them. */
-static Error *floats_of(const PackedCall *call, const char *name, const Tensor *tensor,
-    int64_t count, float **out_owned) {
+/* A tensor in the cache's slot with the bytes; *out NULL: memory is needed. */
+static Error *upload(PackedCall *call, const Paged *paged, int64_t heads, int64_t size,
+    const void *bytes, Tensor **out) {
+    OWN(Tensor, tensor) = NULL;
+    const Shape shape = shape_make(3, (int64_t[]){paged->round_count, heads, size});
+    TRY(relax_new_tensor(call, paged->config.slot, paged->config.dtype, &shape, &tensor));
+    if (!tensor) return NULL;
+    TRY(tensor_copy_from_host(tensor, bytes));
+    tensor->written = true;
+    *out = TAKE(tensor);
+    return NULL;
+}
+
+/* An argument as an operand: its own bytes, or a copy where it is in the other slot. *out NULL:
+ * memory is needed. */
+static Error *operand_of(
+    PackedCall *call, const Paged *paged, const char *name, const Tensor *tensor, Tensor **out) {
     const void *bytes;
     OWN_MEMORY(copy) = NULL;
-    void *memory;
+    const int64_t *dims = tensor->shape.dims;
+    TRY(relax_readable(call, name, tensor));
+    if (tensor->storage->slot == paged->config.slot)
+        return tensor_create(tensor->storage, tensor->offset, tensor->dtype, &tensor->shape, out);
     TRY(relax_host_bytes(call, name, tensor, &bytes, &copy));
-    TRY(memory_alloc((size_t)count + 1, sizeof(float), &memory));
-    paged_load(tensor->dtype, bytes, count, memory);
-    *out_owned = memory;
-    return NULL;
+    return upload(call, paged, dims[1], dims[2], bytes, out);
 }
 
-/* Tensors that attention writes, and the floats for them. */
-typedef struct Outputs {
-    RelaxBytes out, lse;
-    float *out_floats, *lse_floats;
-    int64_t out_count, lse_count;
-} Outputs;
+/* What one call of attention holds. */
+typedef struct Attention {
+    PagedQuery query;    /* its tensors are owned */
+    Tensor *to, *to_lse; /* borrowed: the arguments that receive the results */
+} Attention;
 
-static void outputs_close(Outputs *outputs) {
-    relax_bytes_close(&outputs->out);
-    relax_bytes_close(&outputs->lse);
-    memory_free(outputs->out_floats);
-    memory_free(outputs->lse_floats);
+static void attention_close(Attention *attention) {
+    PagedQuery *query = &attention->query;
+    Tensor *const owned[] = {query->queries, query->keys, query->values, query->out, query->lse};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) tensor_release(owned[i]);
 }
-#define OWN_OUTPUTS(name) __attribute__((cleanup(outputs_close))) Outputs name
+#define OWN_ATTENTION(name) __attribute__((cleanup(attention_close))) Attention name
 
-/* lse: NULL, or float32 [rows, heads]. The rows of `out` behind the round's stay as they are. */
-static Error *open_outputs(const PackedCall *call, const Paged *paged, Tensor *out, Tensor *lse,
-    PagedQuery *query, Outputs *outputs) {
-    void *memory;
-    bool longer = out->shape.dims[0] > paged->round_count && out->written;
-    outputs->out_count = paged->round_count * query->heads * query->value_size;
-    outputs->lse_count = paged->round_count * query->heads;
-    TRY(relax_open_written(call, "the output", out, longer, &outputs->out));
-    TRY(memory_alloc((size_t)outputs->out_count + 1, sizeof(float), &memory));
-    query->out = outputs->out_floats = memory;
+/* lse: NULL, or float32 [rows, heads]. Rows of `out` behind the round's stay as they are. */
+static Error *set_outputs(
+    const PackedCall *call, const Paged *paged, Tensor *out, Tensor *lse, Attention *attention) {
+    const int64_t sums = paged->round_count * attention->query.heads;
+    TRY(relax_check_written(call, "the output", out));
+    attention->to = out;
     if (!lse) return NULL;
     TRY(relax_expect_dtype("the lse", lse, DTYPE_FLOAT32));
-    if (shape_count_unchecked(&lse->shape) != outputs->lse_count)
+    if (shape_count_unchecked(&lse->shape) != sums)
         FAIL(INVALID, "the lse has %" PRIi64 " elements, not %" PRIi64,
-            shape_count_unchecked(&lse->shape), outputs->lse_count);
-    TRY(relax_open_written(call, "the lse", lse, false, &outputs->lse));
-    TRY(memory_alloc((size_t)outputs->lse_count + 1, sizeof(float), &memory));
-    query->lse = outputs->lse_floats = memory;
+            shape_count_unchecked(&lse->shape), sums);
+    TRY(relax_check_written(call, "the lse", lse));
+    attention->to_lse = lse;
     return NULL;
 }
 
-static Error *store_outputs(const Outputs *outputs) {
-    const Tensor *out = outputs->out.tensor;
-    paged_store(out->dtype, outputs->out_floats, outputs->out_count, outputs->out.bytes);
-    TRY(relax_store(&outputs->out));
-    if (!outputs->lse.tensor) return NULL;
-    paged_store(DTYPE_FLOAT32, outputs->lse_floats, outputs->lse_count, outputs->lse.bytes);
-    return relax_store(&outputs->lse);
+/* *out_made false: memory is needed. */
+static Error *make_outputs(
+    PackedCall *call, const Paged *paged, Attention *attention, bool *out_made) {
+    PagedQuery *query = &attention->query;
+    const uint8_t slot = paged->config.slot;
+    const Shape out =
+        shape_make(3, (int64_t[]){paged->round_count, query->heads, query->value_size});
+    const Shape lse = shape_make(2, out.dims);
+    TRY(relax_new_tensor(call, slot, paged->config.dtype, &out, &query->out));
+    *out_made = query->out != NULL;
+    if (!attention->to_lse || !*out_made) return NULL;
+    TRY(relax_new_tensor(call, slot, DTYPE_FLOAT32, &lse, &query->lse));
+    *out_made = query->lse != NULL;
+    return NULL;
 }
 
-/* Splits [rows, query + kv + kv heads, size] into three, and turns queries and keys. The numbers
- * are rounded to the cache's type, as they would be in tensors of it. */
-static void split_fused(
-    const Paged *paged, const uint8_t *fused, float *queries, float *keys, float *values) {
+static Error *give(Tensor *to, const Tensor *from) {
+    storage_forget_annotation(to->storage);
+    TRY(device_transfer(tensor_place(to), tensor_place(from), tensor_bytes(from)));
+    to->written = true;
+    return NULL;
+}
+
+/* The operands are there: computes, and gives the results to the arguments. *out_done false: memory
+ * is needed. */
+static Error *attend(PackedCall *call, Paged *paged, Attention *attention, bool *out_done) {
+    TRY(make_outputs(call, paged, attention, out_done));
+    if (*out_done) TRY(paged_attend(call, paged, &attention->query, out_done));
+    if (!*out_done) return NULL;
+    TRY(give(attention->to, attention->query.out));
+    if (attention->to_lse) TRY(give(attention->to_lse, attention->query.lse));
+    return NULL;
+}
+
+/* The parts of [rows, query + kv + kv heads, size], compact. */
+typedef struct Fused {
+    uint8_t *queries, *keys, *values;
+    uint8_t *pairs; /* [rows, kv + kv heads, size]: what the cache keeps */
+} Fused;
+
+/* Splits the fused tensor, and turns queries and keys. Turned numbers are rounded to the cache's
+ * type, as they would be in tensors of it. */
+static void split_fused(const Paged *paged, const uint8_t *fused, const Fused *to) {
     const PagedConfig *config = &paged->config;
-    int64_t size = config->key_size, heads = config->query_heads, kv = config->kv_heads;
-    uint64_t bytes = (uint64_t)size * paged_element(paged);
+    const int64_t heads = config->query_heads, kv = config->kv_heads;
+    const uint64_t head = (uint64_t)config->key_size * paged_element(paged);
+    const uint64_t query_bytes = (uint64_t)heads * head, key_bytes = (uint64_t)kv * head;
+    float turned[PAGED_DIMENSIONS_MAX];
     for (int64_t row = 0; row < paged->round_count; row++) {
-        for (int64_t head = 0; head < heads + 2 * kv; head++) {
-            float *to = head < heads        ? queries + (row * heads + head) * size
-                        : head < heads + kv ? keys + (row * kv + head - heads) * size
-                                            : values + (row * kv + head - heads - kv) * size;
-            paged_load(
-                config->dtype, fused + (uint64_t)(row * (heads + 2 * kv) + head) * bytes, size, to);
-            if (config->rope != PAGED_ROPE_NORMAL || head >= heads + kv) continue;
-            paged_turn(config, size, paged->positions[row], to);
-            uint16_t rounded[PAGED_DIMENSIONS_MAX];
-            if (config->dtype == DTYPE_FLOAT32) continue;
-            paged_store(config->dtype, to, size, rounded);
-            paged_load(config->dtype, rounded, size, to);
+        const uint64_t at = (uint64_t)row;
+        const uint8_t *from = fused + at * (query_bytes + 2 * key_bytes);
+        uint8_t *pair = to->pairs + at * 2 * key_bytes;
+        memcpy(to->queries + at * query_bytes, from, query_bytes);
+        memcpy(pair, from + query_bytes, 2 * key_bytes);
+        for (int64_t i = 0; config->rope == PAGED_ROPE_NORMAL && i < heads + kv; i++) {
+            uint8_t *bytes = i < heads ? to->queries + at * query_bytes + (uint64_t)i * head
+                                       : pair + (uint64_t)(i - heads) * head;
+            paged_load(config->dtype, bytes, config->key_size, turned);
+            paged_turn(config, config->key_size, paged->positions[row], turned);
+            paged_store(config->dtype, turned, config->key_size, bytes);
         }
-    }
-}
-
-static void append_rows(Paged *paged, int64_t layer, const float *keys, const float *values) {
-    const PagedConfig *config = &paged->config;
-    for (int64_t i = 0; i < paged->round_count; i++) {
-        if (paged->rows[i] == PAGED_PINNED) continue;
-        for (int64_t head = 0; head < config->kv_heads; head++) {
-            int64_t from = (i * config->kv_heads + head) * config->key_size;
-            paged_store(config->dtype, keys + from, config->key_size,
-                paged_cell(paged, layer, paged->rows[i], 0, head));
-            paged_store(config->dtype, values + from, config->key_size,
-                paged_cell(paged, layer, paged->rows[i], 1, head));
-        }
+        memcpy(to->keys + at * key_bytes, pair, key_bytes);
+        memcpy(to->values + at * key_bytes, pair + key_bytes, key_bytes);
     }
 }
 
@@ -256,6 +281,47 @@ static Error *expect_kind(const Paged *paged, int64_t layer, bool latent) {
     if ((paged->kinds[layer] == PAGED_MLA) == latent) return NULL;
     FAIL(INVALID, "layer %" PRIi64 " is of attention kind %u", layer + paged->config.layer_begin,
         paged->kinds[layer]);
+}
+
+/* The fused tensor's parts as operands. *out_made false: memory is needed. */
+static Error *upload_fused(
+    PackedCall *call, const Paged *paged, const Fused *fused, PagedQuery *query, bool *out_made) {
+    const PagedConfig *config = &paged->config;
+    const int64_t size = config->key_size;
+    TRY(upload(call, paged, config->query_heads, size, fused->queries, &query->queries));
+    if (query->queries) TRY(upload(call, paged, config->kv_heads, size, fused->keys, &query->keys));
+    if (query->keys)
+        TRY(upload(call, paged, config->kv_heads, size, fused->values, &query->values));
+    *out_made = query->values != NULL;
+    return NULL;
+}
+
+static Fused lay_out_fused(const Paged *paged, void *memory) {
+    const PagedConfig *config = &paged->config;
+    const uint64_t head = (uint64_t)(paged->round_count * config->key_size) * paged_element(paged);
+    Fused fused = {.queries = memory};
+    fused.keys = fused.queries + (uint64_t)config->query_heads * head;
+    fused.values = fused.keys + (uint64_t)config->kv_heads * head;
+    fused.pairs = fused.values + (uint64_t)config->kv_heads * head;
+    return fused;
+}
+
+/* Attention first: what a window leaves in this round is still read. */
+static Error *attend_fused(
+    PackedCall *call, Paged *paged, const uint8_t *bytes, Attention *attention) {
+    const PagedConfig *config = &paged->config;
+    const int64_t layer = attention->query.layer;
+    OWN_MEMORY(memory) = NULL;
+    bool done;
+    TRY(memory_alloc((size_t)(paged->round_count * (config->query_heads + 4 * config->kv_heads)),
+        (size_t)config->key_size * paged_element(paged), &memory));
+    const Fused fused = lay_out_fused(paged, memory);
+    split_fused(paged, bytes, &fused);
+    TRY(paged_open_rows(call, paged, layer, paged->rows, paged->round_count, &done));
+    if (done) TRY(upload_fused(call, paged, &fused, &attention->query, &done));
+    if (done) TRY(attend(call, paged, attention, &done));
+    if (!done) return NULL;
+    return paged_write_rows(paged, layer, paged->rows, paged->round_count, fused.pairs);
 }
 
 RELAX(attention_kv_cache_attention_with_fused_qkv) {
@@ -272,82 +338,67 @@ RELAX(attention_kv_cache_attention_with_fused_qkv) {
     TRY(check_rows(paged, "the output", out, true, config->query_heads, config->key_size));
     const void *bytes;
     OWN_MEMORY(copy) = NULL;
-    OWN_MEMORY(memory) = NULL;
     TRY(relax_host_bytes(call, "the fused tensor", fused, &bytes, &copy));
-    TRY(memory_alloc(
-        (size_t)(paged->round_count * all_heads * config->key_size), sizeof(float), &memory));
-    float *queries = memory,
-          *keys = queries + paged->round_count * config->query_heads * config->key_size;
-    float *values = keys + paged->round_count * config->kv_heads * config->key_size;
-    split_fused(paged, bytes, queries, keys, values);
-    PagedQuery query = {.queries = queries,
-        .keys = keys,
-        .values = values,
-        .heads = config->query_heads,
-        .kv_heads = config->kv_heads,
-        .key_size = config->key_size,
-        .value_size = config->key_size,
-        .scale = relax_number(&arguments[2]),
-        .layer = layer,
-        .context = true};
-    OWN_OUTPUTS(outputs) = {0};
-    TRY(open_outputs(call, paged, out, NULL, &query, &outputs));
-    TRY(paged_attend(paged, &query));
-    append_rows(paged, layer, keys, values);
-    return store_outputs(&outputs);
+    OWN_ATTENTION(attention) = {.query = {.heads = config->query_heads,
+                                    .kv_heads = config->kv_heads,
+                                    .key_size = config->key_size,
+                                    .value_size = config->key_size,
+                                    .scale = relax_number(&arguments[2]),
+                                    .layer = layer,
+                                    .context = true}};
+    TRY(set_outputs(call, paged, out, NULL, &attention));
+    return attend_fused(call, paged, bytes, &attention);
 }
 
-/* Attention over given keys and values of the round, and with `context` the rows before it. */
-static Error *attend_given(
-    const PackedCall *call, const Value *arguments, bool context, Tensor *lse) {
-    Paged *paged;
-    int64_t layer;
-    TRY(get_layer(arguments, &paged, &layer));
-    if (context) TRY(expect_kind(paged, layer, false));
+/* Checks the tensors of attend_given, and reads their sizes. */
+static Error *read_given(const Paged *paged, const Value *arguments, PagedQuery *query) {
     const Tensor *tensors[] = {arguments[3].tensor, arguments[4].tensor, arguments[5].tensor};
     const char *const names[] = {"the queries", "the keys", "the values"};
+    const PagedConfig *config = &paged->config;
     for (uint32_t i = 0; i < 3; i++)
         if (tensors[i]->shape.rank != 3)
             FAIL(INVALID, "%s have %u dimensions, not 3", names[i], tensors[i]->shape.rank);
-    PagedQuery query = {.heads = tensors[0]->shape.dims[1],
-        .kv_heads = tensors[1]->shape.dims[1],
-        .key_size = tensors[0]->shape.dims[2],
-        .value_size = tensors[2]->shape.dims[2],
-        .scale = relax_number(&arguments[2]),
-        .layer = layer,
-        .context = context};
-    const PagedConfig *config = &paged->config;
-    if (context && (query.heads != config->query_heads || query.kv_heads != config->kv_heads ||
-                       query.key_size != config->key_size))
+    query->heads = tensors[0]->shape.dims[1];
+    query->kv_heads = tensors[1]->shape.dims[1];
+    query->key_size = tensors[0]->shape.dims[2];
+    query->value_size = tensors[2]->shape.dims[2];
+    if (query->context &&
+        (query->heads != config->query_heads || query->kv_heads != config->kv_heads ||
+            query->key_size != config->key_size))
         FAIL(INVALID,
             "%" PRIi64 " and %" PRIi64 " heads of %" PRIi64 ", and the cache has %" PRIi64
             " and %" PRIi64 " of %" PRIi64,
-            query.heads, query.kv_heads, query.key_size, config->query_heads, config->kv_heads,
+            query->heads, query->kv_heads, query->key_size, config->query_heads, config->kv_heads,
             config->key_size);
-    if (query.kv_heads == 0 || query.heads % query.kv_heads != 0 || query.key_size % 2 != 0)
+    if (query->kv_heads == 0 || query->heads == 0 || query->heads % query->kv_heads != 0 ||
+        query->key_size == 0 || query->key_size % 2 != 0 || query->value_size == 0)
         FAIL(INVALID, "%" PRIi64 " query heads of %" PRIi64 " for %" PRIi64 " kv heads",
-            query.heads, query.key_size, query.kv_heads);
-    TRY(check_rows(paged, names[0], tensors[0], false, query.heads, query.key_size));
-    TRY(check_rows(paged, names[1], tensors[1], false, query.kv_heads, query.key_size));
-    TRY(check_rows(paged, names[2], tensors[2], false, query.kv_heads, query.value_size));
-    TRY(check_rows(paged, "the output", arguments[6].tensor, false, query.heads, query.value_size));
-    float *floats[3];
-    OWN_MEMORY(owned_queries) = NULL;
-    OWN_MEMORY(owned_keys) = NULL;
-    OWN_MEMORY(owned_values) = NULL;
-    void **const owned[] = {&owned_queries, &owned_keys, &owned_values};
-    for (uint32_t i = 0; i < 3; i++) {
-        TRY(floats_of(
-            call, names[i], tensors[i], shape_count_unchecked(&tensors[i]->shape), &floats[i]));
-        *owned[i] = floats[i];
-    }
-    query.queries = floats[0];
-    query.keys = floats[1];
-    query.values = floats[2];
-    OWN_OUTPUTS(outputs) = {0};
-    TRY(open_outputs(call, paged, arguments[6].tensor, lse, &query, &outputs));
-    TRY(paged_attend(paged, &query));
-    return store_outputs(&outputs);
+            query->heads, query->key_size, query->kv_heads);
+    const int64_t heads[] = {query->heads, query->kv_heads, query->kv_heads};
+    const int64_t sizes[] = {query->key_size, query->key_size, query->value_size};
+    for (uint32_t i = 0; i < 3; i++)
+        TRY(check_rows(paged, names[i], tensors[i], false, heads[i], sizes[i]));
+    return check_rows(
+        paged, "the output", arguments[6].tensor, false, query->heads, query->value_size);
+}
+
+/* Attention over given keys and values of the round, and with `context` the rows before it. */
+static Error *attend_given(PackedCall *call, const Value *arguments, bool context, Tensor *lse) {
+    Paged *paged;
+    int64_t layer;
+    bool done;
+    TRY(get_layer(arguments, &paged, &layer));
+    if (context) TRY(expect_kind(paged, layer, false));
+    OWN_ATTENTION(attention) = {
+        .query = {.scale = relax_number(&arguments[2]), .layer = layer, .context = context}};
+    PagedQuery *query = &attention.query;
+    TRY(read_given(paged, arguments, query));
+    TRY(set_outputs(call, paged, arguments[6].tensor, lse, &attention));
+    TRY(operand_of(call, paged, "the queries", arguments[3].tensor, &query->queries));
+    if (query->queries) TRY(operand_of(call, paged, "the keys", arguments[4].tensor, &query->keys));
+    if (query->keys)
+        TRY(operand_of(call, paged, "the values", arguments[5].tensor, &query->values));
+    return query->values ? attend(call, paged, &attention, &done) : NULL;
 }
 
 RELAX(attention_kv_cache_self_attention) {
@@ -364,34 +415,32 @@ RELAX(attention_kv_cache_cross_attention) {
     RELAX_UNUSED();
     Paged *paged;
     int64_t layer;
+    bool done;
     TRY(get_layer(arguments, &paged, &layer));
     const PagedConfig *config = &paged->config;
     const Tensor *queries = arguments[3].tensor;
     TRY(check_rows(paged, "the queries", queries, false, config->query_heads, config->key_size));
     TRY(check_rows(
         paged, "the output", arguments[4].tensor, false, config->query_heads, config->value_size));
-    float *floats;
-    TRY(floats_of(call, "the queries", queries, shape_count_unchecked(&queries->shape), &floats));
-    OWN_MEMORY(owned) = floats;
-    PagedQuery query = {.queries = floats,
-        .heads = config->query_heads,
-        .kv_heads = paged->kinds[layer] == PAGED_MLA ? 1 : config->kv_heads,
-        .key_size = config->key_size,
-        .value_size = config->value_size,
-        .scale = relax_number(&arguments[2]),
-        .layer = layer,
-        .context = true,
-        .from_rows = paged->includes_round};
-    OWN_OUTPUTS(outputs) = {0};
-    TRY(open_outputs(call, paged, arguments[4].tensor, arguments[5].tensor, &query, &outputs));
-    TRY(paged_attend(paged, &query));
-    return store_outputs(&outputs);
+    OWN_ATTENTION(attention) = {
+        .query = {.heads = config->query_heads,
+            .kv_heads = paged->kinds[layer] == PAGED_MLA ? 1 : config->kv_heads,
+            .key_size = config->key_size,
+            .value_size = config->value_size,
+            .scale = relax_number(&arguments[2]),
+            .layer = layer,
+            .context = true,
+            .from_rows = paged->includes_round}};
+    TRY(set_outputs(call, paged, arguments[4].tensor, arguments[5].tensor, &attention));
+    TRY(operand_of(call, paged, "the queries", queries, &attention.query.queries));
+    return attention.query.queries ? attend(call, paged, &attention, &done) : NULL;
 }
 
 RELAX(attention_kv_cache_append_mla_kv) {
     RELAX_UNUSED();
     Paged *paged;
     int64_t layer;
+    bool open;
     TRY(get_layer(arguments, &paged, &layer));
     TRY(expect_kind(paged, layer, true));
     const Tensor *rows = arguments[2].tensor;
@@ -403,11 +452,9 @@ RELAX(attention_kv_cache_append_mla_kv) {
     const void *bytes;
     OWN_MEMORY(copy) = NULL;
     TRY(relax_host_bytes(call, "the rows", rows, &bytes, &copy));
-    uint64_t row_bytes = (uint64_t)size * paged_element(paged);
-    for (int64_t i = 0; i < rows->shape.dims[0]; i++)
-        if (paged->rows[i] != PAGED_PINNED)
-            memcpy(paged_latent(paged, layer, paged->rows[i]),
-                (const uint8_t *)bytes + (uint64_t)i * row_bytes, row_bytes);
+    TRY(paged_open_rows(call, paged, layer, paged->rows, rows->shape.dims[0], &open));
+    if (!open) return NULL;
+    TRY(paged_write_rows(paged, layer, paged->rows, rows->shape.dims[0], bytes));
     *out_result = value_copy(arguments[0]);
     return NULL;
 }

@@ -99,7 +99,7 @@ static void append_layout(const Paged *paged, TextBuilder *out) {
 }
 
 static uint64_t group_bytes(const Paged *paged, int64_t pages) {
-    return (uint64_t)pages * paged->page_bytes;
+    return (uint64_t)(pages * paged->config.page_size) * paged_row_bytes(paged, 0);
 }
 
 static void append_groups(const Paged *paged, int64_t pages, TextBuilder *out) {
@@ -191,22 +191,17 @@ static Error *get_group(const Paged *paged, const PagedSequence *sequence, const
     return NULL;
 }
 
-/* Copies the rows of one page; `pages` has them in the layout of the cache's pages. */
-static void copy_rows(const Paged *paged, int64_t layer, const int32_t *rows, int64_t length,
-    uint8_t *pages, bool import) {
+/* Copies a row between the order of the cache, [2, kv heads, size], and that of pages, [pages, 2,
+ * kv heads, page size, size]. */
+static void copy_row(
+    const Paged *paged, int64_t position, uint8_t *row, uint8_t *pages, bool import) {
     const PagedConfig *config = &paged->config;
-    uint64_t size = (uint64_t)config->key_size * paged_element(paged);
-    for (int64_t i = 0; i < length; i++) {
-        uint8_t *page = pages + (uint64_t)(i / config->page_size) * paged->page_bytes;
-        for (int64_t which = 0; which < 2; which++) {
-            for (int64_t head = 0; head < config->kv_heads; head++) {
-                int64_t at =
-                    (which * config->kv_heads + head) * config->page_size + i % config->page_size;
-                uint8_t *cell = paged_cell(paged, layer, rows[i], which, head);
-                uint8_t *other = page + (uint64_t)at * size;
-                memcpy(import ? cell : other, import ? other : cell, size);
-            }
-        }
+    const uint64_t size = (uint64_t)config->key_size * paged_element(paged);
+    uint8_t *page = pages + (uint64_t)(position / config->page_size) * group_bytes(paged, 1);
+    for (int64_t head = 0; head < 2 * config->kv_heads; head++) {
+        const int64_t at = head * config->page_size + position % config->page_size;
+        uint8_t *cell = row + (uint64_t)head * size, *other = page + (uint64_t)at * size;
+        memcpy(import ? cell : other, import ? other : cell, size);
     }
 }
 
@@ -224,10 +219,14 @@ RELAX(attention_kv_cache_export_page_group) {
     TRY(get_group(paged, sequence, arguments, &layer, &rows));
     OWN_MEMORY(owned) = rows;
     TRY(relax_open_written(call, "the pages", arguments[3].tensor, false, &pages));
-    if (sequence->length > 0) {
+    const uint64_t row_bytes = paged_row_bytes(paged, layer);
+    OWN_MEMORY(memory) = NULL;
+    TRY(memory_alloc((size_t)sequence->length + 1, row_bytes, &memory));
+    TRY(paged_read_rows(paged, layer, rows, sequence->length, memory));
+    if (sequence->length > 0)
         memset(pages.bytes, 0, group_bytes(paged, pages_of(paged, sequence->length)));
-        copy_rows(paged, layer, rows, sequence->length, pages.bytes, false);
-    }
+    for (int64_t i = 0; i < sequence->length; i++)
+        copy_row(paged, i, (uint8_t *)memory + (uint64_t)i * row_bytes, pages.bytes, false);
     return relax_store(&pages);
 }
 
@@ -408,7 +407,16 @@ RELAX(attention_kv_cache_import_page_group) {
     OWN_MEMORY(owned) = rows;
     if (paged->imported[layer]) FAIL(CONFLICT, "group %" PRIi64 " was imported already", layer);
     TRY(relax_host_bytes(call, "the pages", arguments[3].tensor, &bytes, &copy));
-    copy_rows(paged, layer, rows, sequence->length, (uint8_t *)(uintptr_t)bytes, true);
+    const uint64_t row_bytes = paged_row_bytes(paged, layer);
+    OWN_MEMORY(memory) = NULL;
+    bool open;
+    TRY(memory_alloc((size_t)sequence->length + 1, row_bytes, &memory));
+    TRY(paged_open_rows(call, paged, layer, rows, sequence->length, &open));
+    if (!open) return NULL;
+    for (int64_t i = 0; i < sequence->length; i++)
+        copy_row(paged, i, (uint8_t *)memory + (uint64_t)i * row_bytes, (uint8_t *)(uintptr_t)bytes,
+            true);
+    TRY(paged_write_rows(paged, layer, rows, sequence->length, memory));
     paged->imported[layer] = 1;
     return NULL;
 }

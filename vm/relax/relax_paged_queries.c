@@ -47,7 +47,7 @@ RELAX(attention_kv_cache_commit_accepted_token_tree_nodes) {
     TRY(relax_ints(call, "the leaves", &arguments[2], &leaves, &leaf_count));
     OWN_MEMORY(owned_leaves) = leaves;
     if (seq_count != leaf_count) FAIL(INVALID, "%u sequences and %u leaves", seq_count, leaf_count);
-    return paged_commit(paged, seqs, leaves, seq_count);
+    return paged_commit(call, paged, seqs, leaves, seq_count);
 }
 
 RELAX(attention_kv_cache_empty) {
@@ -142,6 +142,23 @@ static Error *expect_layers(const Paged *paged, bool latent) {
     return NULL;
 }
 
+/* Writes a part of each row of all layers, [layers, rows, part], into a tensor. */
+static Error *write_parts(const PackedCall *call, const Paged *paged, const char *name,
+    Tensor *tensor, const int32_t *rows, int64_t count, uint64_t from, uint64_t size) {
+    const uint64_t row_bytes = paged_row_bytes(paged, 0);
+    OWN_MEMORY(memory) = NULL;
+    OWN_TENSOR_BYTES(out) = {0};
+    TRY(relax_open_written(call, name, tensor, false, &out));
+    TRY(memory_alloc((size_t)count, row_bytes, &memory));
+    uint8_t *to = out.bytes;
+    for (int64_t layer = 0; layer < paged->config.layers; layer++) {
+        TRY(paged_read_rows(paged, layer, rows, count, memory));
+        for (int64_t i = 0; i < count; i++, to += size)
+            memcpy(to, (const uint8_t *)memory + (uint64_t)i * row_bytes + from, size);
+    }
+    return relax_store(&out);
+}
+
 RELAX(attention_kv_cache_debug_get_kv) {
     RELAX_UNUSED();
     Paged *paged;
@@ -153,21 +170,13 @@ RELAX(attention_kv_cache_debug_get_kv) {
     TRY(range_rows(paged, arguments, &rows, &positions));
     OWN_MEMORY(owned) = rows;
     const int64_t dims[] = {config->layers, positions, config->kv_heads, config->key_size};
-    uint64_t size = (uint64_t)config->key_size * paged_element(paged);
+    const uint64_t size = paged_row_bytes(paged, 0) / 2;
     for (uint32_t which = 0; which < 2; which++)
         TRY(check_shape(
             paged, which ? "the values" : "the keys", arguments[4 + which].tensor, 4, dims));
-    for (uint32_t which = 0; which < 2; which++) {
-        OWN_TENSOR_BYTES(out) = {0};
-        TRY(relax_open_written(
-            call, which ? "the values" : "the keys", arguments[4 + which].tensor, false, &out));
-        uint8_t *to = out.bytes;
-        for (int64_t layer = 0; layer < config->layers; layer++)
-            for (int64_t i = 0; i < positions; i++)
-                for (int64_t head = 0; head < config->kv_heads; head++, to += size)
-                    memcpy(to, paged_cell(paged, layer, rows[i], which, head), size);
-        TRY(relax_store(&out));
-    }
+    for (uint32_t which = 0; which < 2; which++)
+        TRY(write_parts(call, paged, which ? "the values" : "the keys", arguments[4 + which].tensor,
+            rows, positions, which * size, size));
     return NULL;
 }
 
@@ -182,15 +191,9 @@ RELAX(attention_kv_cache_debug_get_kv_mla) {
     TRY(range_rows(paged, arguments, &rows, &positions));
     OWN_MEMORY(owned) = rows;
     const int64_t dims[] = {config->layers, positions, config->key_size};
-    uint64_t size = (uint64_t)config->key_size * paged_element(paged);
-    OWN_TENSOR_BYTES(out) = {0};
     TRY(check_shape(paged, "the rows", arguments[4].tensor, 3, dims));
-    TRY(relax_open_written(call, "the rows", arguments[4].tensor, false, &out));
-    uint8_t *to = out.bytes;
-    for (int64_t layer = 0; layer < config->layers; layer++)
-        for (int64_t i = 0; i < positions; i++, to += size)
-            memcpy(to, paged_latent(paged, layer, rows[i]), size);
-    return relax_store(&out);
+    return write_parts(call, paged, "the rows", arguments[4].tensor, rows, positions, 0,
+        paged_row_bytes(paged, 0));
 }
 
 static void merge(float *out, float *lse, const float *other, const float *other_lse, int64_t rows,

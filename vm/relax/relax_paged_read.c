@@ -83,28 +83,6 @@ static Error *take_page(uint8_t *taken, int64_t page) {
     return NULL;
 }
 
-static Error *read_page(ByteReader *reader, Paged *paged, int64_t page) {
-    for (int64_t layer = 0; layer < paged->config.layers; layer++) {
-        const uint8_t *bytes;
-        TRY(byte_read_view(reader, paged->page_bytes, &bytes));
-        memcpy(paged_page(paged, layer, page), bytes, paged->page_bytes);
-    }
-    return NULL;
-}
-
-/* Pages that the round still reads, although no block has them. */
-static Error *read_left_pages(ByteReader *reader, Paged *paged) {
-    uint32_t count;
-    TRY(byte_read_u32(reader, &count));
-    if (count > paged->config.pages) FAIL(CORRUPT, "%u pages that a window has left", count);
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t page;
-        TRY(read_between(reader, "a page", 0, paged->config.pages - 1, &page));
-        TRY(read_page(reader, paged, page));
-    }
-    return NULL;
-}
-
 static Error *read_pages(ByteReader *reader, Paged *paged, PagedBlock *block, uint8_t *taken) {
     uint32_t count;
     TRY(byte_read_u32(reader, &count));
@@ -117,7 +95,6 @@ static Error *read_pages(ByteReader *reader, Paged *paged, PagedBlock *block, ui
         TRY(memory_grow(&pages, block->page_count, &block->page_capacity, sizeof(int32_t)));
         block->pages = pages;
         block->pages[block->page_count++] = (int32_t)page;
-        TRY(read_page(reader, paged, page));
     }
     return NULL;
 }
@@ -257,7 +234,6 @@ Error *paged_read(ByteReader *reader, void **out) {
     TRY(read_free_pages(reader, paged, taken));
     TRY(check_blocks(paged));
     TRY(read_round(reader, paged));
-    TRY(read_left_pages(reader, paged));
     TRY(read_bool(reader, &paged->importing));
     const uint8_t *imported;
     TRY(byte_read_view(reader, (size_t)paged->config.layers, &imported));

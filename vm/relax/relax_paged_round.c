@@ -5,6 +5,7 @@
 #include "vm/relax/relax_paged.h"
 
 void paged_release_round(Paged *paged) {
+    paged_forget_tables(paged);
     for (uint32_t i = 0; i < paged->turn_count; i++) memory_free(paged->turns[i].context);
     memory_free(paged->rows);
     memory_free(paged->positions);
@@ -132,6 +133,7 @@ Error *paged_begin(void *state, const int64_t *seqs, const int64_t *lengths, uin
         trees = trees || !paged->sequences[place].committed;
     }
     paged_release_round(paged);
+    paged_drop_segments(paged);
     void *memory;
     TRY(memory_alloc((size_t)total, sizeof(int32_t), &memory));
     paged->rows = memory;
@@ -151,44 +153,57 @@ static Error *paged_end(void *state) {
     return NULL;
 }
 
-/* Moves a position's keys and values to another row, in all layers. */
-static void move_row(Paged *paged, int32_t from, int32_t to) {
-    const PagedConfig *config = &paged->config;
-    uint64_t size = (uint64_t)config->key_size * paged_element(paged);
-    for (int64_t layer = 0; layer < config->layers; layer++) {
-        if (paged->kinds[layer] == PAGED_MLA) {
-            memcpy(paged_latent(paged, layer, to), paged_latent(paged, layer, from), size);
-            continue;
-        }
-        for (int64_t head = 0; head < config->kv_heads; head++)
-            for (int64_t which = 0; which < 2; which++)
-                memcpy(paged_cell(paged, layer, to, which, head),
-                    paged_cell(paged, layer, from, which, head), size);
-    }
-}
+/* The rows of a tree's path, and those at the front of the tree that they move to. */
+typedef struct Path {
+    int32_t from[PAGED_TREE_MAX], to[PAGED_TREE_MAX];
+    int64_t count;
+} Path;
 
-/* Keeps the path from the root to a leaf, and drops the rest of the tree. */
-static Error *commit_one(Paged *paged, PagedSequence *sequence, int64_t leaf) {
-    int64_t kept = leaf == -1 ? 0 : sequence->depths[leaf] + 1;
-    int64_t base = sequence->length - sequence->tree_count;
+static Error *find_path(
+    const Paged *paged, const PagedSequence *sequence, int64_t leaf, Path *out_path) {
     OWN_MEMORY(memory) = NULL;
     TRY(memory_alloc((size_t)sequence->length + 1, sizeof(int32_t), &memory));
-    int32_t *rows = memory, path[PAGED_TREE_MAX];
+    int32_t *rows = memory;
+    const int64_t base = sequence->length - sequence->tree_count;
     paged_rows(paged, sequence, rows);
+    out_path->count = leaf == -1 ? 0 : sequence->depths[leaf] + 1;
     int64_t node = leaf;
-    for (int64_t i = kept; i > 0; i--) {
-        path[i - 1] = (int32_t)node;
+    for (int64_t i = out_path->count; i > 0; i--) {
+        out_path->from[i - 1] = rows[base + node];
+        out_path->to[i - 1] = rows[base + i - 1];
         node = sequence->parents[node];
     }
-    for (int64_t i = 0; i < kept; i++)
-        if (path[i] != i) move_row(paged, rows[base + path[i]], rows[base + i]);
-    int64_t dropped = sequence->tree_count - kept;
-    sequence->committed = true;
-    sequence->tree_count = 0;
-    return dropped > 0 ? paged_pop(paged, sequence->number, dropped) : NULL;
+    return NULL;
 }
 
-Error *paged_commit(Paged *paged, const int64_t *seqs, const int64_t *leaves, uint32_t count) {
+static Error *open_path(PackedCall *call, Paged *paged, const Path *path, bool *out_open) {
+    *out_open = true;
+    for (int64_t layer = 0; layer < paged->config.layers && *out_open; layer++)
+        TRY(paged_open_rows(call, paged, layer, path->to, path->count, out_open));
+    return NULL;
+}
+
+/* Keeps the path from the root to a leaf, and drops the rest of the tree. A row moves only to one
+ * that has moved itself, or is not on the path. */
+static Error *commit_one(
+    PackedCall *call, Paged *paged, PagedSequence *sequence, const Path *path) {
+    OWN_MEMORY(row) = NULL;
+    TRY(memory_alloc(
+        2 * (size_t)(paged->config.kv_heads * paged->config.key_size), sizeof(float), &row));
+    for (int64_t layer = 0; layer < paged->config.layers; layer++)
+        for (int64_t i = 0; i < path->count; i++) {
+            if (path->from[i] == path->to[i]) continue;
+            TRY(paged_read_rows(paged, layer, &path->from[i], 1, row));
+            TRY(paged_write_rows(paged, layer, &path->to[i], 1, row));
+        }
+    int64_t dropped = sequence->tree_count - path->count;
+    sequence->committed = true;
+    sequence->tree_count = 0;
+    return dropped > 0 ? paged_pop(call, paged, sequence->number, dropped) : NULL;
+}
+
+static Error *check_commit(
+    const Paged *paged, const int64_t *seqs, const int64_t *leaves, uint32_t count) {
     uint32_t place;
     for (uint32_t i = 0; i < count; i++) {
         TRY(paged_find(paged, seqs[i], &place));
@@ -199,9 +214,25 @@ Error *paged_commit(Paged *paged, const int64_t *seqs, const int64_t *leaves, ui
             FAIL(INVALID, "sequence %" PRIi64 ": leaf %" PRIi64 " of a tree of %u", seqs[i],
                 leaves[i], sequence->tree_count);
     }
+    return NULL;
+}
+
+Error *paged_commit(
+    PackedCall *call, Paged *paged, const int64_t *seqs, const int64_t *leaves, uint32_t count) {
+    uint32_t place;
+    bool open = true;
+    Path path;
+    TRY(check_commit(paged, seqs, leaves, count));
+    for (uint32_t i = 0; i < count && open; i++) {
+        TRY(paged_find(paged, seqs[i], &place));
+        TRY(find_path(paged, &paged->sequences[place], leaves[i], &path));
+        TRY(open_path(call, paged, &path, &open));
+    }
+    if (!open) return NULL;
     for (uint32_t i = 0; i < count; i++) {
         TRY(paged_find(paged, seqs[i], &place));
-        TRY(commit_one(paged, &paged->sequences[place], leaves[i]));
+        TRY(find_path(paged, &paged->sequences[place], leaves[i], &path));
+        TRY(commit_one(call, paged, &paged->sequences[place], &path));
     }
     paged_release_round(paged);
     return NULL;

@@ -6,18 +6,8 @@
 #include "base/checked.h"
 #include "vm/relax/relax_paged.h"
 
-uint8_t *paged_cell(const Paged *paged, int64_t layer, int64_t row, int64_t which, int64_t head) {
-    const PagedConfig *config = &paged->config;
-    int64_t page = row / config->page_size, in_page = row % config->page_size;
-    int64_t index = ((which * config->kv_heads + head) * config->page_size + in_page);
-    return paged_page(paged, layer, page) +
-           (uint64_t)(index * config->key_size) * paged_element(paged);
-}
-
-uint8_t *paged_latent(const Paged *paged, int64_t layer, int64_t row) {
-    const PagedConfig *config = &paged->config;
-    return paged_page(paged, layer, row / config->page_size) +
-           (uint64_t)(row % config->page_size * config->key_size) * paged_element(paged);
+static int64_t segments_of(const Paged *paged) {
+    return paged->config.layers * paged->segment_count;
 }
 
 void paged_destroy(void *state) {
@@ -26,8 +16,13 @@ void paged_destroy(void *state) {
         memory_free(paged->blocks[i].pages);
     paged_release_round(paged);
     memory_free(paged->turns);
+    paged_forget_plans(paged);
+    for (uint32_t i = 0; i < 2; i++) tensor_release(paged->angles[i]);
+    for (int64_t i = 0; paged->segments && i < segments_of(paged); i++)
+        value_release(&paged->segments[i]);
     memory_free(paged->kinds);
-    memory_free(paged->data);
+    memory_free(paged->segments);
+    memory_free(paged->free_in_segment);
     memory_free(paged->free_pages);
     memory_free(paged->blocks);
     memory_free(paged->sequences);
@@ -38,7 +33,7 @@ void paged_destroy(void *state) {
 static uint64_t paged_bytes(const void *state) {
     const Paged *paged = state;
     const PagedConfig *config = &paged->config;
-    return sizeof(Paged) + (uint64_t)(config->layers * config->pages) * paged->page_bytes +
+    return sizeof(Paged) + (uint64_t)segments_of(paged) * sizeof(Value) +
            (uint64_t)config->pages * 16 + paged->block_limit * sizeof(PagedBlock) +
            paged->places * (sizeof(PagedSequence) + sizeof(PagedTurn)) +
            (uint64_t)config->chunk * 8;
@@ -106,16 +101,26 @@ static Error *take_memory(uint64_t count, size_t size, void **out) {
     return memory_alloc(count > 0 ? count : 1, size, out);
 }
 
-/* Bytes of a page of one layer; those of kind MLA use less. */
-static Error *set_page_bytes(Paged *paged) {
+/* How many pages a segment has: those of all layers have the same number. */
+static Error *set_segments(Paged *paged) {
     const PagedConfig *config = &paged->config;
-    uint64_t bytes = (uint64_t)(2 * config->page_size * config->key_size);
-    bool latent = paged->kinds[0] == PAGED_MLA;
-    for (int64_t i = 0; i < config->layers; i++) latent = latent && paged->kinds[i] == PAGED_MLA;
-    if (latent) bytes /= 2;
-    if (!latent && !checked_mul_u64(bytes, (uint64_t)config->kv_heads, &bytes))
+    uint64_t largest = 1, bytes;
+    for (int64_t i = 0; i < config->layers; i++) {
+        bytes = (uint64_t)config->page_size * paged_row_bytes(paged, i);
+        if (bytes > largest) largest = bytes;
+    }
+    const uint64_t pages = (uint64_t)config->pages;
+    uint64_t size = (PAGED_SEGMENT_BYTES + largest - 1) / largest;
+    if (size > pages) size = pages;
+    if (size * PAGED_SEGMENTS_MAX < pages)
+        size = (pages + PAGED_SEGMENTS_MAX - 1) / PAGED_SEGMENTS_MAX;
+    paged->segment_pages = (uint32_t)size;
+    paged->segment_count = (uint32_t)((pages + size - 1) / size);
+    if (!checked_mul_u64(largest, size, &bytes) ||
+        !checked_mul_u64(bytes, paged->segment_count * (uint64_t)config->layers, &bytes) ||
+        bytes > INT64_MAX ||
+        size * paged->segment_count > (uint64_t)(INT32_MAX / config->page_size))
         FAIL(INVALID, "the cache takes more bytes than can be counted");
-    paged->page_bytes = bytes * paged_element(paged);
     return NULL;
 }
 
@@ -131,9 +136,11 @@ Error *paged_create(const PagedConfig *config, const uint8_t *kinds, Paged **out
     TRY(take_memory((uint64_t)config->layers, 1, &memory));
     paged->kinds = memory;
     memcpy(paged->kinds, kinds, (size_t)config->layers);
-    TRY(set_page_bytes(paged));
-    TRY(take_memory((uint64_t)(config->layers * config->pages), paged->page_bytes, &memory));
-    paged->data = memory;
+    TRY(set_segments(paged));
+    TRY(take_memory((uint64_t)segments_of(paged), sizeof(Value), &memory));
+    paged->segments = memory;
+    TRY(take_memory(paged->segment_count, sizeof(uint32_t), &memory));
+    paged->free_in_segment = memory;
     TRY(take_memory((uint64_t)config->pages, sizeof(int32_t), &memory));
     paged->free_pages = memory;
     TRY(take_memory(paged->block_limit, sizeof(PagedBlock), &memory));
@@ -160,6 +167,7 @@ void paged_clear(void *state) {
     paged->free_count = (uint32_t)paged->config.pages;
     for (uint32_t i = 0; i < paged->free_count; i++)
         paged->free_pages[i] = (int32_t)(paged->free_count - 1 - i);
+    paged_drop_segments(paged);
     paged->importing = false;
 }
 
@@ -195,8 +203,7 @@ static void save_sequences(const Paged *paged, ByteWriter *writer) {
     }
 }
 
-/* A block and the bytes of its pages. */
-static void save_block(const Paged *paged, const PagedBlock *block, ByteWriter *writer) {
+static void save_block(const PagedBlock *block, ByteWriter *writer) {
     byte_write_i64(writer, block->parent);
     byte_write_i64(writer, block->references);
     byte_write_i64(writer, block->length);
@@ -204,11 +211,7 @@ static void save_block(const Paged *paged, const PagedBlock *block, ByteWriter *
     byte_write_i64(writer, block->sink);
     byte_write_i64(writer, block->offset);
     byte_write_u32(writer, (uint32_t)block->page_count);
-    for (size_t i = 0; i < block->page_count; i++) {
-        byte_write_i64(writer, block->pages[i]);
-        for (int64_t layer = 0; layer < paged->config.layers; layer++)
-            byte_write_bytes(writer, paged_page(paged, layer, block->pages[i]), paged->page_bytes);
-    }
+    for (size_t i = 0; i < block->page_count; i++) byte_write_i64(writer, block->pages[i]);
 }
 
 static void save_round(const Paged *paged, ByteWriter *writer) {
@@ -229,40 +232,18 @@ static void save_round(const Paged *paged, ByteWriter *writer) {
     }
 }
 
-/* Pages that a window has left in this round: free already, but still read by its attention. */
-static Error *save_left_pages(const Paged *paged, ByteWriter *writer) {
-    OWN_MEMORY(memory) = NULL;
-    TRY(memory_alloc((size_t)paged->config.pages, 1, &memory));
-    uint8_t *read = memory;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < paged->turn_count; i++)
-        for (int64_t n = 0; n < paged->turns[i].context_count; n++)
-            read[paged->turns[i].context[n] / paged->config.page_size] = 1;
-    for (uint32_t i = 0; i < paged->free_count; i++) count += read[paged->free_pages[i]];
-    byte_write_u32(writer, count);
-    for (uint32_t i = 0; i < paged->free_count; i++) {
-        int32_t page = paged->free_pages[i];
-        if (!read[page]) continue;
-        byte_write_i64(writer, page);
-        for (int64_t layer = 0; layer < paged->config.layers; layer++)
-            byte_write_bytes(writer, paged_page(paged, layer, page), paged->page_bytes);
-    }
-    return NULL;
-}
-
 static Error *paged_save(const void *state, ByteWriter *writer) {
     const Paged *paged = state;
     save_config(paged, writer);
     save_sequences(paged, writer);
     for (uint32_t i = 0; i < paged->block_limit; i++) {
         byte_write_u8(writer, paged->blocks[i].used);
-        if (paged->blocks[i].used) save_block(paged, &paged->blocks[i], writer);
+        if (paged->blocks[i].used) save_block(&paged->blocks[i], writer);
     }
     /* the order in which free pages are taken */
     byte_write_u32(writer, paged->free_count);
     for (uint32_t i = 0; i < paged->free_count; i++) byte_write_i64(writer, paged->free_pages[i]);
     save_round(paged, writer);
-    TRY(save_left_pages(paged, writer));
     byte_write_u8(writer, paged->importing);
     byte_write_bytes(writer, paged->imported, (size_t)paged->config.layers);
     return byte_writer_check(writer);
@@ -274,7 +255,32 @@ static Error *paged_copy(const void *state, void **out) {
     TRY(paged_save(from, &bytes));
     TRY(byte_writer_check(&bytes));
     ByteReader reader = byte_reader(bytes.data, bytes.size);
-    return relax_paged.load(&reader, out);
+    TRY(relax_paged.load(&reader, out));
+    const Paged *to = *out;
+    for (int64_t i = 0; i < segments_of(from); i++) to->segments[i] = value_copy(from->segments[i]);
+    return NULL;
+}
+
+static Value *paged_values(void *state, uint32_t *out_count) {
+    const Paged *paged = state;
+    *out_count = (uint32_t)segments_of(paged);
+    return paged->segments;
+}
+
+static Error *paged_check_values(const void *state) {
+    const Paged *paged = state;
+    for (int64_t i = 0; i < segments_of(paged); i++) {
+        const Value *segment = &paged->segments[i];
+        if (segment->tag == VALUE_NIL) continue;
+        if (!value_is(segment, OBJECT_TENSOR))
+            FAIL(CORRUPT, "segment %" PRIi64 " is a %s", i, value_kind_name(segment));
+        const Shape shape = paged_segment_shape(paged, i / paged->segment_count);
+        const Tensor *tensor = segment->tensor;
+        if (!tensor->written || tensor->dtype != paged->config.dtype ||
+            tensor->storage->slot != paged->config.slot || !shape_equal(&tensor->shape, &shape))
+            FAIL(CORRUPT, "segment %" PRIi64 " is another tensor than the cache's", i);
+    }
+    return NULL;
 }
 
 static void paged_print(const void *state, TextBuilder *out) {
@@ -283,11 +289,13 @@ static void paged_print(const void *state, TextBuilder *out) {
 }
 
 const OpaqueKind relax_paged = {
-    .name = "relax.paged_kv_cache",
+    .name = "relax.paged_kv_cache.2",
     .destroy = paged_destroy,
     .bytes = paged_bytes,
     .copy = paged_copy,
     .save = paged_save,
     .load = paged_read,
+    .values = paged_values,
+    .check_values = paged_check_values,
     .print = paged_print,
 };

@@ -62,7 +62,9 @@ static Error *rnn_remove(void *state, int64_t number) {
 }
 
 /* The state is that of the whole parent, whatever the position: earlier ones are gone. */
-static Error *rnn_fork(void *state, int64_t parent, int64_t child, int64_t position) {
+static Error *rnn_fork(
+    PackedCall *call, void *state, int64_t parent, int64_t child, int64_t position) {
+    (void)call;
     RnnState *rnn = state;
     uint32_t from, to;
     (void)position;
@@ -80,7 +82,8 @@ static Error *rnn_fork(void *state, int64_t parent, int64_t child, int64_t posit
     return NULL;
 }
 
-static Error *rnn_pop(void *state, int64_t number, int64_t count) {
+static Error *rnn_pop(PackedCall *call, void *state, int64_t number, int64_t count) {
+    (void)call;
     RnnState *rnn = state;
     uint32_t place;
     TRY(find(rnn, number, &place));

@@ -1,4 +1,4 @@
-/* ONNX's Attention, RotaryEmbedding, LinearAttention. */
+/* ONNX's Attention, RotaryEmbedding, LinearAttention; our own PagedAttention. */
 #include <math.h>
 #include <string.h>
 
@@ -222,4 +222,73 @@ void reference_linear_attention(ReferenceCall *call) {
                     }
             }
         }
+}
+
+/* Element c of a key or value of PagedAttention. */
+static double paged_element(
+    const ReferenceCall *call, int64_t row, int64_t head, bool value, int64_t c) {
+    if (row < 0) {
+        const ReferenceTensor *own = &call->inputs[value ? 4 : 3];
+        const int64_t heads = own->shape.dims[1], size = own->shape.dims[2];
+        return own->values[((-1 - row) * heads + head) * size + c];
+    }
+    const int64_t *dims = call->inputs[7].shape.dims, rows = dims[0] * dims[1];
+    const ReferenceTensor *pages = &call->inputs[7 + row / rows];
+    const int64_t part = value && dims[2] == 2;
+    return pages->values[((row % rows * dims[2] + part) * dims[3] + head) * dims[4] + c];
+}
+
+/* Turns element c of a vector of `size` by row `position` of the table. */
+static double paged_turned(
+    const ReferenceCall *call, const double *vector, int64_t size, int64_t position, int64_t c) {
+    if (!call->inputs[5].present) return vector[c];
+    const int64_t half = size / 2;
+    const double *cosines = call->inputs[5].values + position * size, *sines = cosines + half;
+    if (c < half) return vector[c] * cosines[c] - vector[c + half] * sines[c];
+    return vector[c] * cosines[c - half] + vector[c - half] * sines[c - half];
+}
+
+enum { PAGED_SIZE_MAX = 256 };
+
+static double paged_score(const ReferenceCall *call, int64_t query, int64_t head, int64_t kv_head,
+    int64_t key, const double *bounds) {
+    const Shape *q = &call->inputs[0].shape;
+    const int64_t size = q->dims[2], row = (int64_t)call->inputs[1].values[key];
+    double vector[PAGED_SIZE_MAX], sum = 0;
+    for (int64_t c = 0; c < size; c++) vector[c] = paged_element(call, row, kv_head, false, c);
+    for (int64_t c = 0; c < size; c++)
+        sum += paged_turned(call, vector, size, key - (int64_t)bounds[0], c) *
+               paged_turned(call, call->inputs[0].values + (query * q->dims[1] + head) * size, size,
+                   (int64_t)bounds[4], c);
+    return sum * attributes_float(call->attributes, "scale");
+}
+
+static void paged_attend_one(const ReferenceCall *call, int64_t query, int64_t head) {
+    const Shape *q = &call->inputs[0].shape, *y = &call->outputs[0].shape;
+    const int64_t kv_heads =
+        call->inputs[3].present ? call->inputs[3].shape.dims[1] : call->inputs[7].shape.dims[3];
+    const int64_t kv_head = head / (q->dims[1] / kv_heads);
+    const double *bounds = call->inputs[2].values + query * 5;
+    double *out = call->outputs[0].values + (query * y->dims[1] + head) * y->dims[2], sum = 0;
+    for (int64_t c = 0; c < y->dims[2]; c++) out[c] = 0;
+    for (int64_t key = (int64_t)bounds[1]; key < (int64_t)bounds[2]; key++) {
+        const ReferenceTensor *tree = &call->inputs[6];
+        const int64_t column = key - (int64_t)bounds[3];
+        if (tree->present && column >= 0 && tree->values[query * tree->shape.dims[1] + column] == 0)
+            continue;
+        const double weight = exp(paged_score(call, query, head, kv_head, key, bounds));
+        sum += weight;
+        for (int64_t c = 0; c < y->dims[2]; c++)
+            out[c] += weight *
+                      paged_element(call, (int64_t)call->inputs[1].values[key], kv_head, true, c);
+    }
+    for (int64_t c = 0; c < y->dims[2] && sum > 0; c++) out[c] /= sum;
+    if (call->output_count > 1)
+        call->outputs[1].values[query * y->dims[1] + head] = sum > 0 ? log2(sum) : -5e4;
+}
+
+void reference_paged_attention(ReferenceCall *call) {
+    const Shape *q = &call->inputs[0].shape;
+    for (int64_t query = 0; query < q->dims[0]; query++)
+        for (int64_t head = 0; head < q->dims[1]; head++) paged_attend_one(call, query, head);
 }

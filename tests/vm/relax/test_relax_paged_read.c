@@ -9,7 +9,7 @@ static void test_relax_paged_read_rejects_every_truncation(void **state) {
     paged_fill(paged, 1, 4);
     paged->sequences[0].window = 4;
     paged->sequences[0].sink = 1;
-    assert_ok(paged_fork(paged, 1, 2, 1));
+    assert_ok(paged_fork(paged_call(), paged, 1, 2, 1));
     paged_fill(paged, 1, 3); /* slides, and keeps what its attention reads */
     assert_non_null(paged->turns[0].context);
     Value cache = paged_value(paged);

@@ -33,8 +33,10 @@ static void test_relax_paged_round_refuses_trees(void **state) {
         paged_begin(paged, &number, &many, 1, parents, 257));
     assert_ok(paged_begin(paged, &number, &one, 1, parents, 1));
     assert_fails(CONFLICT, paged_begin(paged, &number, &one, 1, NULL, 0));
-    assert_fails_saying(INVALID, "leaf 1 of a tree of 1", paged_commit(paged, &number, &leaf, 1));
-    assert_fails_saying(INVALID, "leaf -2 of a tree of 1", paged_commit(paged, &number, &none, 1));
+    assert_fails_saying(
+        INVALID, "leaf 1 of a tree of 1", paged_commit(paged_call(), paged, &number, &leaf, 1));
+    assert_fails_saying(
+        INVALID, "leaf -2 of a tree of 1", paged_commit(paged_call(), paged, &number, &none, 1));
     paged_destroy(paged);
 }
 
@@ -46,16 +48,12 @@ static void test_relax_paged_round_commits_a_path(void **state) {
     paged_fill(paged, 1, 1);
     const int64_t number = 1, count = 4, parents[] = {-1, -1, 1, 2}, leaf = 3;
     assert_ok(paged_begin(paged, &number, &count, 1, parents, 4));
-    for (int64_t i = 0; i < count; i++) {
-        float *key = (float *)(void *)paged_cell(paged, 0, paged->rows[i], 0, 0);
-        key[0] = (float)(100 + i);
-    }
-    assert_ok(paged_commit(paged, &number, &leaf, 1));
+    for (int64_t i = 0; i < count; i++) paged_put(paged, paged->rows[i], (float)(100 + i), 0);
+    assert_ok(paged_commit(paged_call(), paged, &number, &leaf, 1));
     assert_int_equal(paged->sequences[0].length, 4);
     int32_t rows[4];
     paged_rows(paged, &paged->sequences[0], rows);
-    for (int64_t i = 1; i < 4; i++)
-        assert_true(*(float *)(void *)paged_cell(paged, 0, rows[i], 0, 0) == (float)(100 + i));
+    for (int64_t i = 1; i < 4; i++) assert_true(paged_peek(paged, rows[i]) == (float)(100 + i));
     paged_destroy(paged);
 }
 
