@@ -1,11 +1,105 @@
 /* Operators that move elements: shapes, axes, parts. */
 #include <string.h>
 
+#include "base/checked.h"
 #include "compiler/relay/relay_build_internal.h"
 
-/* newshape: 0 copies a dimension, -1 is what is left. */
+/* Relay's newshape while it is read: sizes so far, as Reshape wants them. */
+typedef struct NewShape {
+    const RelayType *from;
+    uint32_t source; /* the next dimension of the input */
+    int64_t dims[RELAY_INTS_MAX];
+    uint32_t count;
+    bool left; /* one size is what is left: -1 */
+} NewShape;
+
+static Error *add_size(NewShape *shape, int64_t size) {
+    if (shape->count == RELAY_INTS_MAX) FAIL(INVALID, "newshape has too many sizes");
+    if (size == -1 && shape->left)
+        FAIL(UNSUPPORTED, "newshape with two sizes that are not known before the run");
+    shape->left = shape->left || size == -1;
+    shape->dims[shape->count++] = size;
+    return NULL;
+}
+
+/* The size of the input's next dimension; -1: not known. */
+static Error *next_size(NewShape *shape, int64_t *out) {
+    if (!shape->from->rank_known)
+        FAIL(INVALID, "the rank of argument 1 is not known; write its type at a let");
+    if (shape->source >= shape->from->rank)
+        FAIL(INVALID, "newshape reads dimension %u of %u", shape->source, shape->from->rank);
+    const int64_t size = shape->from->dims[shape->source++];
+    *out = size < 0 ? -1 : size;
+    return NULL;
+}
+
+/* A dimension that is not known is copied by Reshape itself where its place does not change. */
+static Error *copy_size(NewShape *shape) {
+    const bool in_place = shape->source == shape->count;
+    int64_t size;
+    TRY(next_size(shape, &size));
+    return add_size(shape, size < 0 && in_place ? 0 : size);
+}
+
+static Error *merge_sizes(NewShape *shape) {
+    int64_t first, second, product;
+    TRY(next_size(shape, &first));
+    TRY(next_size(shape, &second));
+    if (first < 0 || second < 0) return add_size(shape, -1);
+    if (!checked_mul_i64(first, second, &product)) FAIL(INVALID, "newshape is too large");
+    return add_size(shape, product);
+}
+
+/* parts: the two sizes behind a -4, one of which may be -1. */
+static Error *split_size(NewShape *shape, const int64_t parts[2]) {
+    int64_t whole, sizes[2] = {parts[0], parts[1]};
+    TRY(next_size(shape, &whole));
+    if (sizes[0] < -1 || sizes[1] < -1 || (sizes[0] == -1 && sizes[1] == -1))
+        FAIL(INVALID, "newshape splits a dimension into %lld and %lld", (long long)sizes[0],
+            (long long)sizes[1]);
+    for (uint32_t i = 0; i < 2 && whole >= 0; i++)
+        if (sizes[i] == -1 && sizes[1 - i] > 0) sizes[i] = whole / sizes[1 - i];
+    int64_t product;
+    if (whole >= 0 && (!checked_mul_i64(sizes[0], sizes[1], &product) || product != whole))
+        FAIL(INVALID, "newshape splits a dimension of %lld into %lld and %lld", (long long)whole,
+            (long long)parts[0], (long long)parts[1]);
+    TRY(add_size(shape, sizes[0]));
+    return add_size(shape, sizes[1]);
+}
+
+/* 0 copies a dimension, -1 is what is left, -2 copies the dimensions that are left, -3 is the
+ * product of two, -4 splits one into the two sizes that follow. */
+static Error *read_newshape(const int64_t *codes, uint32_t count, NewShape *shape) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (codes[i] > 0 || codes[i] == -1) {
+            shape->source++;
+            TRY(add_size(shape, codes[i]));
+        } else if (codes[i] == 0) {
+            TRY(copy_size(shape));
+        } else if (codes[i] == -2) {
+            if (!shape->from->rank_known) return next_size(shape, &(int64_t){0});
+            while (shape->source < shape->from->rank) TRY(copy_size(shape));
+        } else if (codes[i] == -3) {
+            TRY(merge_sizes(shape));
+        } else if (codes[i] == -4 && i + 2 < count) {
+            TRY(split_size(shape, codes + i + 1));
+            i += 2;
+        } else {
+            FAIL(INVALID, "newshape has %lld at place %u", (long long)codes[i], i);
+        }
+    }
+    return NULL;
+}
+
+static bool has_codes(const int64_t *codes, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (codes[i] < -1) return true;
+    return false;
+}
+
 Error *relay_build_reshape(RelayOperatorCall *call) {
     OWN(Attributes, attributes) = NULL;
+    NewShape read = {.from = call->types[0]};
     int64_t dims[RELAY_INTS_MAX];
     uint32_t count;
     bool zero;
@@ -13,9 +107,12 @@ Error *relay_build_reshape(RelayOperatorCall *call) {
     TRY(relay_get_ints(call, "newshape", dims, &count));
     TRY(relay_get_bool(call, "allowzero", false, &zero));
     if (count == RELAY_ABSENT) FAIL(INVALID, "the attribute newshape is wanted");
-    for (uint32_t i = 0; i < count; i++)
-        if (dims[i] < -1)
-            FAIL(UNSUPPORTED, "newshape has %lld; sizes, 0 and -1 are read", (long long)dims[i]);
+    if (has_codes(dims, count)) {
+        if (zero) FAIL(INVALID, "newshape with codes below -1 and allowzero");
+        TRY(read_newshape(dims, count, &read));
+        count = read.count;
+        memcpy(dims, read.dims, count * sizeof *dims);
+    }
     TRY(attributes_create(&attributes));
     TRY(attributes_set_int(attributes, "allowzero", zero));
     TRY(constants_ints(ir_cursor_module(call->at), 1, count, dims, &shape));

@@ -33,10 +33,30 @@ static void test_relay_build_move_takes_inside(void **state) {
         "def @main(%x: Tensor[(?), float32]) { split(%x, indices_or_sections=2) }");
 }
 
+/* The codes of Relay's newshape, with dimensions that only a run knows. */
+static void test_relay_build_move_reads_codes_of_newshape(void **state) {
+    (void)state;
+    relay_expect("def @main(%x: Tensor[(?, 2, 2, 1), float32]) {\n"
+                 "  (reshape(%x, newshape=[0, -3, -2]), reshape(%x, newshape=[0, -4, 1, -1, -2]),\n"
+                 "   reshape(%x, newshape=[-4, 1, -1, -3, 0]), reshape(%x, newshape=[-2]),\n"
+                 "   reshape(%x, newshape=[-3, 2, 1])) }",
+        "float32[1,2,2,1] 1 2 3 4 -> float32[1,4,1] 1 2 3 4; float32[1,1,2,2,1] 1 2 3 4; "
+        "float32[1,1,4,1] 1 2 3 4; float32[1,2,2,1] 1 2 3 4; float32[2,2,1] 1 2 3 4");
+    relay_refused(INVALID, "newshape splits a dimension of 3 into 2 and -1",
+        "def @main(%x: Tensor[(3), float32]) { reshape(%x, newshape=[-4, 2, -1]) }");
+    relay_refused(INVALID, "newshape reads dimension 1 of 1",
+        "def @main(%x: Tensor[(3), float32]) { reshape(%x, newshape=[-3]) }");
+    relay_refused(INVALID, "newshape has -4 at place 0",
+        "def @main(%x: Tensor[(3), float32]) { reshape(%x, newshape=[-4, 3]) }");
+    relay_refused(UNSUPPORTED, "two sizes that are not known",
+        "def @main(%x: Tensor[(?, ?, 2), float32]) { reshape(%x, newshape=[1, -3, -1]) }");
+}
+
 int test_relay_build_move(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relay_build_move_moves_elements),
         cmocka_unit_test(test_relay_build_move_takes_inside),
+        cmocka_unit_test(test_relay_build_move_reads_codes_of_newshape),
     };
     return cmocka_run_group_tests_name("relay_build_move", tests, NULL, NULL);
 }
