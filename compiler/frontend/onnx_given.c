@@ -47,14 +47,19 @@ static const Onnx__TensorProto *find(const NameMap *initializers, const char *na
     return name && name[0] ? name_map_find(initializers, name) : NULL;
 }
 
+static Error *collect(const Onnx__GraphProto *graph, NameMap *initializers) {
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (graph->initializer[i]->name)
+            TRY(name_map_set(initializers, graph->initializer[i]->name, graph->initializer[i]));
+    return NULL;
+}
+
 Error *onnx_given_find(
     const Onnx__ModelProto *model, NameMap *initializers, NameMap *inout_given, size_t *out_count) {
     const Onnx__GraphProto *graph = model->graph;
     *out_count = 0;
     if (model->ir_version < GIVEN_IR_MIN) return NULL;
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (graph->initializer[i]->name)
-            TRY(name_map_set(initializers, graph->initializer[i]->name, graph->initializer[i]));
+    TRY(collect(graph, initializers));
     for (size_t i = 0; i < graph->n_input; i++) {
         const Onnx__ValueInfoProto *input = graph->input[i];
         const Onnx__TensorProto *initializer = find(initializers, input->name);
@@ -64,6 +69,41 @@ Error *onnx_given_find(
         if (!initializer || !is_tensor) continue;
         TRY(name_map_set(inout_given, input->name, (void *)(uintptr_t)initializer));
         (*out_count)++;
+    }
+    return NULL;
+}
+
+static bool same_shape(const IrType *type, const Onnx__TensorProto *initializer) {
+    if (!type->rank_known) return true;
+    if (type->rank != initializer->n_dims) return false;
+    for (uint32_t d = 0; d < type->rank; d++)
+        if (type->dims[d] >= 0 && type->dims[d] != initializer->dims[d]) return false;
+    return true;
+}
+
+static Error *check_input(
+    IrModule *module, const Onnx__ValueInfoProto *input, const Onnx__TensorProto *initializer) {
+    IrType type;
+    DType dtype;
+    TRY(onnx_graph_type(module, input, &type));
+    if (type.kind != IR_TYPE_TENSOR) FAIL(INVALID, "it is declared as no tensor");
+    TRY(onnx_dtype(initializer->data_type, &dtype));
+    if (type.dtype != DTYPE_NONE && type.dtype != dtype)
+        FAIL(INVALID, "its elements are %s, and it is declared as %s", dtype_name(dtype),
+            dtype_name(type.dtype));
+    if (!same_shape(&type, initializer)) FAIL(INVALID, "its shape is not the declared one");
+    return NULL;
+}
+
+Error *onnx_given_check(IrModule *module, const Onnx__GraphProto *graph) {
+    OWN(NameMap, initializers) = NULL;
+    TRY(name_map_create(&initializers));
+    TRY(collect(graph, initializers));
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__ValueInfoProto *input = graph->input[i];
+        const Onnx__TensorProto *initializer = find(initializers, input->name);
+        if (initializer)
+            TRY_WRAP(check_input(module, input, initializer), "initializer %s", input->name);
     }
     return NULL;
 }

@@ -12,6 +12,8 @@ enum { GIVEN_IR_MIN = 4 };
  * initializers: empty; the graph's by name. */
 MUST_CHECK Error *onnx_given_find(
     const Onnx__ModelProto *model, NameMap *initializers, NameMap *inout_given, size_t *out_count);
+/* Compares the declared types of inputs with their initializers. Errors: INVALID they differ. */
+MUST_CHECK Error *onnx_given_check(IrModule *module, const Onnx__GraphProto *graph);
 /* Adds such an input to the function of the scope. */
 MUST_CHECK Error *onnx_given_add(OnnxImport *import, OnnxScope *scope,
     const Onnx__ValueInfoProto *input, const Onnx__TensorProto *initializer);

@@ -195,6 +195,7 @@ static Error *import_graph(OnnxImport *import, const Onnx__ModelProto *model, bo
     TRY(onnx_dimensions_check(import->module, model->graph));
     TRY(onnx_dimensions_share(
         import->module, model->graph, import->dimension_names, &import->shared));
+    TRY(onnx_given_check(import->module, model->graph));
     TRY(import_function(import, model, "main"));
     return import_given(import, model, inout_given);
 }

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -249,6 +250,35 @@ static void test_command_line_prints_an_error_as_it_was_asked_for(void **state) 
     error_free(error);
 }
 
+static void explained(const char *line, Error *owned_error, const char *message) {
+    CommandContext *context = parsed(line);
+    Error *error = command_explain_reference(context, owned_error);
+    assert_string_equal(error_message(error), message);
+    error_free(error);
+    free(context);
+}
+
+#define ANOTHER(CODE, message) error_make(ERROR_##CODE, __FILE__, __LINE__, message)
+
+static void test_command_line_tells_a_file_from_the_name_of_a_model(void **state) {
+    (void)state;
+    const int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(chdir("/proc/self"), 0); /* a folder with a file named status */
+    explained("run task/../status --output o", ANOTHER(INVALID, "no name"),
+        "task/../status is a file and not the name of a model; register it first: layover register "
+        "NAME task/../status");
+    explained("show status", ANOTHER(NOT_FOUND, "no model status"),
+        "no model status; status is a file and not the name of a model; register it first: layover "
+        "register NAME status");
+    explained("run task/none --output o", ANOTHER(INVALID, "no name"), "no name");
+    explained("show none", ANOTHER(NOT_FOUND, "no model none"), "no model none");
+    explained("run status --output o", ANOTHER(INVALID, "an input"), "an input");
+    explained("run ./status --output o", ANOTHER(USAGE, "an option"), "an option");
+    explained("inspect ./status", ANOTHER(INVALID, "no container"), "no container");
+    assert_int_equal(fchdir(folder), 0);
+    (void)close(folder);
+}
+
 int test_command_line(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_line_gives_a_verb_its_arguments_and_options),
@@ -264,6 +294,7 @@ int test_command_line(void) {
         cmocka_unit_test(test_command_line_help_names_every_verb_and_option),
         cmocka_unit_test(test_command_line_prints_answers_as_one_line_of_json),
         cmocka_unit_test(test_command_line_prints_an_error_as_it_was_asked_for),
+        cmocka_unit_test(test_command_line_tells_a_file_from_the_name_of_a_model),
     };
     return cmocka_run_group_tests_name("command_line", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "include/layover.h"
 #include "scheduler/http/client/json_fields.h"
@@ -265,6 +266,29 @@ Error *command_print_json(json_object *owned_object) {
     json_object_put(owned_object);
     if (!printed) FAIL(IO, "the answer cannot be written");
     return NULL;
+}
+
+/* The argument REF of the verb; NULL: it has none. */
+static const char *find_reference(const CommandContext *context) {
+    const char *usage = context->command ? context->command->usage : "";
+    const bool takes = strncmp(usage, "REF", 3) == 0 && (usage[3] == 0 || usage[3] == ' ');
+    return takes && context->argument_count > 0 ? context->arguments[0] : NULL;
+}
+
+Error *command_explain_reference(const CommandContext *context, Error *owned_error) {
+    struct stat status;
+    const ErrorCode code = error_code(owned_error);
+    const char *path = find_reference(context);
+    if (!path || (code != ERROR_INVALID && code != ERROR_NOT_FOUND)) return owned_error;
+    const bool is_path = strchr(path, '/') != NULL; /* no name contains one */
+    if (!is_path && code == ERROR_INVALID) return owned_error;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return owned_error;
+    Error *explained = error_make(code, __FILE__, __LINE__,
+        "%s%s%.80s is a file and not the name of a model; register it first: layover register NAME "
+        "%.80s",
+        is_path ? "" : error_message(owned_error), is_path ? "" : "; ", path, path);
+    error_free(owned_error);
+    return explained;
 }
 
 void command_print_error(const CommandContext *context, const Error *error) {

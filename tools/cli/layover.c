@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
     else if (!error && wanted == COMMAND_WANTED_VERSION)
         error = command_line_print_version(context);
     else if (!error)
-        error = context->command->run(context);
+        error = command_explain_reference(context, context->command->run(context));
     if (!error && fflush(stdout) != 0)
         error = error_make(ERROR_IO, __FILE__, __LINE__, "the answer cannot be written");
     int exit_code = error ? report(context, error) : context->exit_code;

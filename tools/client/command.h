@@ -82,6 +82,10 @@ void command_line_print_help(const Command *command);
 /* Prints the object as one line (JSON or JSON Lines) and frees it. */
 MUST_CHECK Error *command_print_json(json_object *owned_object);
 
+/* Says what to do where the verb's argument REF is a file and no model's name. Other errors stay as
+ * they are, and so does NULL. Consumes the error. */
+MUST_CHECK Error *command_explain_reference(const CommandContext *context, Error *owned_error);
+
 /* Prints one line on stderr, as JSON if --json was given. */
 void command_print_error(const CommandContext *context, const Error *error);
 

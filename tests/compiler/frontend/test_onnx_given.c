@@ -45,10 +45,28 @@ static void test_onnx_given_leaves_older_files_alone(void **state) {
     assert_int_equal(module->function_count, 1);
 }
 
+static void refuse(const char *declared, const char *said) {
+    OnnxModel *model = onnx_model_make(20);
+    onnx_add_input(model->graph, "x", "float32[2]");
+    onnx_add_input(model->graph, "w", declared);
+    onnx_add_initializer(model->graph, "w", "float32[2] 3 4");
+    onnx_add_output(model->graph, "y", "float32[2]");
+    onnx_add_node(model->graph, "Add", "x,w", "y");
+    onnx_model_refused(INVALID, said, model);
+}
+
+static void test_onnx_given_refuses_another_type_than_the_declared_one(void **state) {
+    (void)state;
+    refuse("float64[2]", "initializer w: its elements are float32, and it is declared as float64");
+    refuse("float32[1]", "initializer w: its shape is not the declared one");
+    refuse("float32[1,2]", "initializer w: its shape is not the declared one");
+}
+
 int test_onnx_given(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_onnx_given_makes_a_second_function),
         cmocka_unit_test(test_onnx_given_leaves_older_files_alone),
+        cmocka_unit_test(test_onnx_given_refuses_another_type_than_the_declared_one),
     };
     return cmocka_run_group_tests_name("onnx_given", tests, NULL, NULL);
 }
