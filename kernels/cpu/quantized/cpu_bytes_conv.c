@@ -28,6 +28,8 @@ typedef struct State {
     int64_t row_blocks, column_blocks; /* of an image */
     CpuLowerProduct *product;
     CpuBytesDepthwiseSum *depthwise;
+    CpuBytesWindowsSum *sum_windows;
+    CpuBytesZerosSubtract *subtract;
     CpuRequantizeSums *requantize;
     uint32_t w_index; /* of the input; the weights' zero point is input w_zero */
     uint32_t w_zero;
@@ -41,7 +43,8 @@ typedef struct State {
 typedef struct Run {
     const State *state;
     const char *images, *panels;
-    const char *ones; /* NULL: the weights' zero points are 0 */
+    bool has_zeros;   /* some of the weights' zero points are not 0 */
+    const char *ones; /* weights that sum windows; NULL: sum_windows() does it */
     const int32_t *bias, *w_zeros;
     const float *factors;
     const int64_t *taps;
@@ -95,6 +98,12 @@ static const char *first_window(const Run *run, const Block *block) {
            block->pixel * window->stride[WIDTH] * cpu_bytes_pixel(images);
 }
 
+/* Bytes from a pixel's first channel to the first one of the block's group. */
+static int64_t group_offset(const State *state, const Block *block) {
+    const CpuBytesFilters *filters = &state->filters;
+    return block->group * filters->channels * cpu_lower_forms[filters->form].row_size;
+}
+
 /* panels: the block's first one. */
 static void sum_products(
     const Run *run, const Block *block, const char *panels, int64_t panel_count, int32_t *sums) {
@@ -114,8 +123,7 @@ static void sum_products(
         .zeros = zeros,
         .heads = panels,
     };
-    const char *first = first_window(run, block) +
-                        block->group * filters->channels * cpu_lower_forms[filters->form].row_size;
+    const char *first = first_window(run, block) + group_offset(state, block);
     for (int64_t i = 0; i < window->kernel[HEIGHT]; i++)
         for (int64_t j = 0; j < pieces; j++)
             add_piece(run, block, &tile,
@@ -144,22 +152,43 @@ static void sum_channels(const Run *run, const Block *block, const char *weights
     }
 }
 
+static void sum_windows(const Run *run, const Block *block, int32_t *out) {
+    const State *state = run->state;
+    const Window *window = &state->window;
+    const CpuBytesFilters *filters = &state->filters;
+    const int64_t pixel = cpu_bytes_pixel(&state->images), pitch = cpu_bytes_pitch(&state->images);
+    const CpuBytesWindows windows = {
+        .rows = block->rows,
+        .columns = block->pixels,
+        .down = window->stride[HEIGHT] * pitch,
+        .right = window->stride[WIDTH] * pixel,
+        .lines = filters->height,
+        .pieces = filters->by_rows ? 1 : filters->width,
+        .piece = filters->channels * (filters->by_rows ? filters->width : 1),
+        .line_step = window->dilation[HEIGHT] * pitch,
+        .piece_step = window->dilation[WIDTH] * pixel,
+        .first = first_window(run, block) + group_offset(state, block),
+    };
+    state->sum_windows(&windows, out);
+}
+
 /* Subtracts the weights' zero points times the sums of the windows. */
 static void subtract_zeros(const Run *run, const Block *block, int32_t *sums) {
     const State *state = run->state;
     const int64_t first = block->group * state->columns + block->filter;
-    const bool is_depthwise = state->filters.is_depthwise;
+    const int64_t count = block->rows * block->pixels;
     int32_t windows[SUMS];
-    if (is_depthwise)
+    CpuBytesZeros subtracted = {count, block->filters, CPU_LOWER_COLUMNS,
+        state->filters.is_depthwise, windows, run->w_zeros + first};
+    if (state->filters.is_depthwise) {
         sum_channels(run, block, run->ones, windows);
-    else
+    } else if (run->ones) {
         sum_products(run, block, run->ones, 1, windows);
-    for (int64_t i = 0; i < block->rows * block->pixels; i++)
-        for (int64_t f = 0; f < block->filters; f++) {
-            const int32_t window = windows[i * CPU_LOWER_COLUMNS + (is_depthwise ? f : 0)];
-            int32_t *sum = &sums[i * CPU_LOWER_COLUMNS + f];
-            *sum = (int32_t)((uint32_t)*sum - (uint32_t)run->w_zeros[first + f] * (uint32_t)window);
-        }
+    } else {
+        sum_windows(run, block, windows);
+        subtracted.step = 1;
+    }
+    state->subtract(&subtracted, sums);
 }
 
 static void sum_block(const Run *run, const Block *block, int32_t *sums) {
@@ -172,7 +201,7 @@ static void sum_block(const Run *run, const Block *block, int32_t *sums) {
         sum_products(run, block,
             run->panels + (block->group * cpu_lower_panels(state->columns) + tile) * bytes,
             cpu_lower_panels(block->filters), sums);
-    if (run->ones) subtract_zeros(run, block, sums);
+    if (run->has_zeros) subtract_zeros(run, block, sums);
 }
 
 /* ---- results ---- */
@@ -265,6 +294,11 @@ static uint64_t units_of(const State *state) {
                       groups_of(state) * blocks_of(state->columns, CPU_LOWER_COLUMNS));
 }
 
+/* Windows of int16 are summed as they are. */
+static bool needs_ones(const State *state) {
+    return state->filters.is_depthwise || state->filters.form != CPU_LOWER_INT8;
+}
+
 /* Reads what belongs to each filter into the workspace. */
 static void read_filters(const State *state, const Launch *launch, Run *run) {
     char *workspace = cpu_workspace(launch);
@@ -290,7 +324,8 @@ static void read_filters(const State *state, const Launch *launch, Run *run) {
     run->bias = bias;
     run->factors = factors;
     run->w_zeros = w_zeros;
-    if (all == 0) return;
+    run->has_zeros = all != 0;
+    if (all == 0 || !needs_ones(state)) return;
     CpuBytesFilters ones = state->filters;
     if (!ones.is_depthwise) ones.groups = ones.filters = 1;
     if (ones.is_depthwise) ones.groups = CPU_BYTES_CHANNELS;
@@ -306,19 +341,6 @@ static void find_taps(const State *state, int64_t *out) {
         out[tap] = tap / filters->width * dilation[HEIGHT] * cpu_bytes_pitch(&state->images) +
                    tap % filters->width * dilation[WIDTH] * cpu_bytes_pixel(&state->images);
     for (int64_t tap = count; tap % 4 != 0; tap++) out[tap] = 0;
-}
-
-typedef struct Packing {
-    const CpuBytesFilters *filters;
-    const void *weights;
-    char *to;
-} Packing;
-
-static Error *pack_panels(void *context, uint64_t begin, uint64_t end, uint32_t part) {
-    (void)part;
-    const Packing *packing = context;
-    cpu_bytes_pack(packing->filters, packing->weights, (int64_t)begin, (int64_t)end, packing->to);
-    return NULL;
 }
 
 static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *output_shapes) {
@@ -341,12 +363,9 @@ static Error *launch_conv(const Plan *plan, const Launch *launch, const Shape *o
     if (state->quantizes)
         run.to.zero_point = cpu_integer_load(state->to_signed, cpu_input(launch, 7), 0);
     read_filters(state, launch, &run);
-    const int64_t panel = cpu_bytes_panel_bytes(&state->filters);
-    Packing packing = {
-        &state->filters, cpu_input(launch, state->w_index), workspace + state->panels_offset};
     if (!state->is_packed)
-        TRY(cpu_for_each(device, launch->threads, (uint64_t)cpu_bytes_panels(&state->filters),
-            (uint64_t)(65536 / (panel + 1)) + 1, pack_panels, &packing));
+        TRY(cpu_bytes_pack_panels(device, launch->threads, &state->filters,
+            cpu_input(launch, state->w_index), workspace + state->panels_offset));
     if (state->filters.is_depthwise)
         find_taps(state, (int64_t *)(void *)(workspace + state->taps_offset));
     if (!state->images.in_place)
@@ -382,23 +401,6 @@ static bool is_apart(const PlanRequest *request, uint32_t index) {
            shape_count_unchecked(&request->inputs[index].shape) > 1;
 }
 
-/* A window over one dimension becomes one over two, and a kernel of one element that reads every
- * element sees an image as one row. */
-static void flatten(Window *window) {
-    if (window->rank == 1) {
-        *window = (Window){2, {1, window->kernel[0]}, {1, window->stride[0]},
-            {1, window->dilation[0]}, {0, window->pad_begin[0]}, {0, window->pad_end[0]},
-            {1, window->input[0]}, {1, window->output[0]}};
-    }
-    for (uint32_t d = 0; d < 2; d++)
-        if (window->kernel[d] != 1 || window->stride[d] != 1 ||
-            window->input[d] != window->output[d])
-            return;
-    window->input[WIDTH] *= window->input[HEIGHT];
-    window->output[WIDTH] = window->input[WIDTH];
-    window->input[HEIGHT] = window->output[HEIGHT] = 1;
-}
-
 /* How far behind its last piece a window is read. */
 static int64_t spare_bytes(const State *state) {
     const CpuBytesFilters *filters = &state->filters;
@@ -425,7 +427,7 @@ static Error *place_workspace(Plan *plan, State *state) {
     if (state->filters.is_depthwise) TRY(cpu_lower_reserve(sizeof(int64_t), 1, &taps, &total));
     TRY(cpu_bytes_packed_bytes(&state->filters, &bytes));
     state->ones_offset = total;
-    if (state->has_w_zero || !state->filters.is_signed)
+    if (needs_ones(state) && (state->has_w_zero || !state->filters.is_signed))
         TRY(cpu_lower_reserve((uint64_t)cpu_bytes_panel_bytes(&state->filters), 0, NULL, &total));
     state->panels_offset = total;
     if (!state->is_packed) TRY(cpu_lower_reserve(bytes, 0, NULL, &total));
@@ -464,7 +466,7 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     const TensorSpec *x = &first.request.inputs[0], *w = &request->inputs[state->w_index];
     state->filters = cpu_bytes_filters_of(form, request->attributes, &w->shape, w->dtype);
     state->columns = state->filters.is_depthwise ? state->filters.groups : state->filters.filters;
-    flatten(&state->window);
+    cpu_bytes_flatten(&state->window);
     state->images = (CpuBytesImages){.form = form,
         .is_signed = x->dtype == DTYPE_INT8,
         .are_planes = state->to_planes && x->shape.dims[1] != 1,
@@ -473,6 +475,8 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     cpu_bytes_images_of(&state->window, spare_bytes(state), &state->images);
     state->product = cpu_lower_product_for(cpu->level, form);
     state->depthwise = cpu_bytes_depthwise_for(cpu->level, form);
+    state->sum_windows = cpu_bytes_windows_for(cpu->level);
+    state->subtract = cpu_bytes_zeros_for(cpu->level);
     state->requantize = cpu_requantize_for(cpu->level);
     cut(state);
     TRY(place_workspace(plan, state));

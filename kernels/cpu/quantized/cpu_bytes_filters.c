@@ -106,6 +106,26 @@ void cpu_bytes_pack(
     }
 }
 
+typedef struct Packing {
+    const CpuBytesFilters *filters;
+    const void *weights;
+    void *to;
+} Packing;
+
+static Error *pack_share(void *context, uint64_t begin, uint64_t end, uint32_t part) {
+    (void)part;
+    const Packing *packing = context;
+    cpu_bytes_pack(packing->filters, packing->weights, (int64_t)begin, (int64_t)end, packing->to);
+    return NULL;
+}
+
+Error *cpu_bytes_pack_panels(CpuDevice *device, uint32_t threads, const CpuBytesFilters *filters,
+    const void *weights, void *to) {
+    Packing packing = {filters, weights, to};
+    return cpu_for_each(device, threads, (uint64_t)cpu_bytes_panels(filters),
+        (uint64_t)(65536 / (cpu_bytes_panel_bytes(filters) + 1)) + 1, pack_share, &packing);
+}
+
 /* ---- constants ---- */
 
 static bool filters_of(const CpuDevice *device, const PackRequest *request, CpuBytesFilters *out) {

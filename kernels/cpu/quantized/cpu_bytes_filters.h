@@ -51,6 +51,9 @@ MUST_CHECK Error *cpu_bytes_packed_bytes(const CpuBytesFilters *filters, uint64_
 /* Writes panels [begin, end) at their place in `to`. weights: NULL: all are one. */
 void cpu_bytes_pack(
     const CpuBytesFilters *filters, const void *weights, int64_t begin, int64_t end, void *to);
+/* Writes all panels, on the threads of a launch. */
+MUST_CHECK Error *cpu_bytes_pack_panels(CpuDevice *device, uint32_t threads,
+    const CpuBytesFilters *filters, const void *weights, void *to);
 
 /* False if the request is for another operator; then nothing is set. */
 bool cpu_bytes_pack_rule(

@@ -2,10 +2,29 @@
 
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "base/checked.h"
 #include "kernels/cpu/core/cpu_vector.h"
 
 enum { HEIGHT = 0, WIDTH = 1, PIECE_BYTES = 1 << 16 };
+
+void cpu_bytes_flatten(Window *window) {
+    if (window->rank == 1) {
+        *window = (Window){2, {1, window->kernel[0]}, {1, window->stride[0]},
+            {1, window->dilation[0]}, {0, window->pad_begin[0]}, {0, window->pad_end[0]},
+            {1, window->input[0]}, {1, window->output[0]}};
+    }
+    for (uint32_t d = 0; d < 2; d++)
+        if (window->kernel[d] != 1 || window->stride[d] != 1 ||
+            window->input[d] != window->output[d])
+            return;
+    window->input[WIDTH] *= window->input[HEIGHT];
+    window->output[WIDTH] = window->input[WIDTH];
+    window->input[HEIGHT] = window->output[HEIGHT] = 1;
+}
 
 static int64_t padded(const Window *window, uint32_t dimension) {
     const int64_t there = window->pad_begin[dimension] + window->input[dimension];
@@ -156,3 +175,90 @@ Error *cpu_bytes_write_images(CpuDevice *device, uint32_t threads, const CpuByte
         (uint64_t)(images->images * images->padded_height * writing.pieces),
         (uint64_t)(2 * PIECE_BYTES / (row * images->channels + 1)) + 1, write_pieces, &writing);
 }
+
+/* ---- the sums of windows ---- */
+
+typedef uint32_t SumPiece(const int16_t *x, int64_t count);
+
+CPU_INLINE void sum_windows(const CpuBytesWindows *windows, SumPiece *sum_piece, int32_t *out) {
+    for (int64_t row = 0; row < windows->rows; row++)
+        for (int64_t column = 0; column < windows->columns; column++) {
+            const char *window = windows->first + row * windows->down + column * windows->right;
+            uint32_t sum = 0;
+            for (int64_t i = 0; i < windows->lines; i++)
+                for (int64_t j = 0; j < windows->pieces; j++)
+                    sum +=
+                        sum_piece((const int16_t *)(const void *)(window + i * windows->line_step +
+                                                                  j * windows->piece_step),
+                            windows->piece);
+            *out++ = (int32_t)sum;
+        }
+}
+
+CPU_INLINE uint32_t sum_one_by_one(const int16_t *x, int64_t count) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t element = x[i];
+        sum += (uint32_t)element;
+    }
+    return sum;
+}
+
+static void sum_portable(const CpuBytesWindows *windows, int32_t *out) {
+    sum_windows(windows, sum_one_by_one, out);
+}
+
+#if defined(__x86_64__)
+enum { LANES = 16 };
+
+/* The rest of a piece is read by pairs, since nothing behind it may be counted. */
+CPU_TARGET_AVX2 CPU_INLINE uint32_t sum_sixteens(const int16_t *x, int64_t count) {
+    static const int32_t masks[LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i sums = _mm256_setzero_si256();
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        sums = _mm256_add_epi32(sums,
+            _mm256_madd_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(x + i)), ones));
+    const int64_t pairs = (count - i) / 2;
+    if (pairs > 0) {
+        const __m256i mask =
+            _mm256_loadu_si256((const __m256i *)(const void *)(masks + LANES / 2 - pairs));
+        const __m256i rest = _mm256_maskload_epi32((const int *)(const void *)(x + i), mask);
+        sums = _mm256_add_epi32(sums, _mm256_madd_epi16(rest, ones));
+    }
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1));
+    const int32_t last = count % 2 != 0 ? x[count - 1] : 0;
+    return (uint32_t)_mm_cvtsi128_si32(four) + (uint32_t)last;
+}
+
+CPU_TARGET_AVX2 static void sum_avx2(const CpuBytesWindows *windows, int32_t *out) {
+    sum_windows(windows, sum_sixteens, out);
+}
+#endif
+
+CpuBytesWindowsSum *cpu_bytes_windows_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level >= CPU_LEVEL_AVX2) return sum_avx2;
+#endif
+    (void)level;
+    return sum_portable;
+}
+
+CPU_INLINE void subtract_body(const CpuBytesZeros *subtracted, int32_t *sums) {
+    const int32_t *zeros = subtracted->zeros, *windows = subtracted->windows;
+    for (int64_t i = 0; i < subtracted->count; i++, windows += subtracted->step) {
+        uint32_t *row = (uint32_t *)sums + i * CPU_LOWER_COLUMNS;
+        if (subtracted->each_filter)
+            for (int64_t f = 0; f < subtracted->filters; f++)
+                row[f] -= (uint32_t)zeros[f] * (uint32_t)windows[f];
+        else
+            for (int64_t f = 0; f < subtracted->filters; f++)
+                row[f] -= (uint32_t)zeros[f] * (uint32_t)windows[0];
+    }
+}
+CPU_VARIANTS(subtract, (const CpuBytesZeros *subtracted, int32_t *sums), (subtracted, sums));
+
+CpuBytesZerosSubtract *cpu_bytes_zeros_for(CpuLevel level) { return subtract_for(level); }

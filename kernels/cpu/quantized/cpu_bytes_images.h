@@ -24,6 +24,9 @@ static inline int64_t cpu_bytes_pitch(const CpuBytesImages *images) {
     return images->padded_width * cpu_bytes_pixel(images);
 }
 
+/* A window over one dimension becomes one over two, and a kernel of one element that reads every
+ * element sees an image as one row. */
+void cpu_bytes_flatten(Window *window);
 /* window: of two dimensions. spare_bytes: how far behind an image's end the kernels read. */
 void cpu_bytes_images_of(const Window *window, int64_t spare_bytes, CpuBytesImages *inout_images);
 /* Bytes of all images. Errors: INVALID too large. */
@@ -33,3 +36,31 @@ MUST_CHECK Error *cpu_bytes_images_bytes(
 int32_t cpu_bytes_zero(const CpuBytesImages *images, int32_t zero_point);
 MUST_CHECK Error *cpu_bytes_write_images(CpuDevice *device, uint32_t threads,
     const CpuBytesImages *images, const void *x, int32_t zero_point, void *to);
+
+/* ---- the sums of windows, which the filters' zero points are multiplied by ---- */
+
+/* Windows of a block of outputs. Each is `lines` rows of `pieces` pieces, and a piece is so many
+ * int16, less the zero point, that lie together. Steps in bytes. */
+typedef struct CpuBytesWindows {
+    int64_t rows, columns; /* of windows */
+    int64_t down, right;   /* from window to window */
+    int64_t lines, pieces, piece;
+    int64_t line_step, piece_step;
+    const char *first;
+} CpuBytesWindows;
+
+/* out[rows * columns], modulo 2^32. */
+typedef void CpuBytesWindowsSum(const CpuBytesWindows *windows, int32_t *out);
+CpuBytesWindowsSum *cpu_bytes_windows_for(CpuLevel level);
+
+/* sums[i][f] -= zeros[f] * windows[i * step], modulo 2^32, for `count` rows of sums and `filters`
+ * of their CPU_LOWER_COLUMNS columns. each_filter: windows[i * step + f], since each filter has a
+ * channel of its own. */
+typedef struct CpuBytesZeros {
+    int64_t count, filters, step;
+    bool each_filter;
+    const int32_t *windows, *zeros;
+} CpuBytesZeros;
+
+typedef void CpuBytesZerosSubtract(const CpuBytesZeros *subtracted, int32_t *sums);
+CpuBytesZerosSubtract *cpu_bytes_zeros_for(CpuLevel level);
