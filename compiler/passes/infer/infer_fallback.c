@@ -140,6 +140,55 @@ static Error *infer_product(ProbeContext *context, const IrBinding *binding, boo
     return NULL;
 }
 
+/* A dimension of parts that are joined along another one: all have the same size in every run that
+ * succeeds. It is the fixed size if a part has one; otherwise a symbol. */
+static Error *joined_dim(ProbeContext *context, const IrBinding *binding, uint32_t d, Probe *out) {
+    const Probe *chosen = probe_of_operand(context, binding, 0);
+    bool same = true;
+    for (uint32_t i = 1; i < binding->operand_count; i++) {
+        const Probe *part = probe_of_operand(context, binding, i);
+        for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+            same = same && part->dims[w][d] == chosen->dims[w][d];
+        if (probe_dim_is_fixed(part, d) && !probe_dim_is_fixed(chosen, d)) chosen = part;
+    }
+    for (uint32_t w = 0; w < PROBE_WORLDS; w++) out->dims[w][d] = chosen->dims[w][d];
+    if (same || probe_dim_is_fixed(chosen, d)) return NULL;
+    return probe_set_fresh(context, binding->results[0], out, d);
+}
+
+/* Joins whose parts fit only for some sizes, such as an enlarged image and the one that was made
+ * smaller before. */
+static Error *infer_join(ProbeContext *context, const IrBinding *binding, bool *out_done) {
+    *out_done = false;
+    if (binding->operator_info->id != OPERATOR_CONCAT || binding->operand_count == 0) return NULL;
+    const Probe *first = probe_of_operand(context, binding, 0);
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const Probe *part = probe_of_operand(context, binding, i);
+        if (!part || part->state != PROBE_KNOWN || part->kind != IR_TYPE_TENSOR) return NULL;
+        if (part->rank != first->rank || part->dtype != first->dtype) return NULL;
+    }
+    int64_t axis = attributes_int(binding->attributes, "axis");
+    if (axis < 0) axis += first->rank;
+    if (axis < 0 || axis >= first->rank) return NULL;
+    Probe result = {.state = PROBE_KNOWN,
+        .kind = IR_TYPE_TENSOR,
+        .dtype = first->dtype,
+        .rank = first->rank,
+        .shape_tainted = true,
+        .guessed = true};
+    for (uint32_t d = 0; d < result.rank; d++) {
+        if (d != axis) TRY(joined_dim(context, binding, d, &result));
+        for (uint32_t i = 0; d == axis && i < binding->operand_count; i++)
+            for (uint32_t w = 0; w < PROBE_WORLDS; w++)
+                if (__builtin_add_overflow(result.dims[w][d],
+                        probe_of_operand(context, binding, i)->dims[w][d], &result.dims[w][d]))
+                    return NULL;
+    }
+    probe_set(probe_of(context, binding->results[0]), &result);
+    *out_done = true;
+    return NULL;
+}
+
 /* Operators whose only result has the shape of their first input, and whose other inputs fit it
  * only for some sizes. */
 static bool keeps_shape(const ProbeContext *context, const IrBinding *binding) {
@@ -203,6 +252,7 @@ Error *infer_fallback_run(ProbeContext *context, const IrBinding *binding) {
     bool done;
     TRY(infer_elementwise(context, binding, &done));
     if (!done) TRY(infer_product(context, binding, &done));
+    if (!done) TRY(infer_join(context, binding, &done));
     if (done) return NULL;
     if (keeps_shape(context, binding)) {
         infer_kept_shape(context, binding);
