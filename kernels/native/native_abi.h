@@ -1,10 +1,11 @@
 #pragma once
 /* The part of tvm-ffi's stable C interface that compiled kernels speak: how a function of a library
- * made by TVM takes its arguments and gives its result. Called by native_loader.c and
- * native_server.c, in the worker process only. Pure: layouts and numbers.
+ * made by TVM takes its arguments and gives its result. Included by this folder's files of the
+ * worker process only. Pure: layouts and numbers.
  *
  * Source: tvm/ffi/c_api.h of apache-tvm-ffi 0.1 (sections TVMFFITypeIndex, TVMFFIObject, TVMFFIAny,
- * TVMFFIByteArray, TVMFFIErrorCell, TVMFFISafeCallType) and tvm/runtime/c_backend_api.h. */
+ * TVMFFIByteArray, TVMFFISeqCell, TVMFFIErrorCell, TVMFFITypeInfo, TVMFFISafeCallType) and
+ * tvm/runtime/c_backend_api.h. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,10 @@ typedef enum AbiType { /* numbers of the interface */
     ABI_SMALL_TEXT = 11, /* up to 7 bytes inside the value */
     ABI_OBJECT = 64,     /* this number and greater ones: a counted object */
     ABI_STRING = 65,
+    ABI_FUNCTION = 68,
     ABI_SHAPE = 69,
     ABI_TENSOR = 70,
+    ABI_ARRAY = 71,
 } AbiType;
 
 /* The head of every object. */
@@ -72,10 +75,22 @@ typedef struct AbiTensorObject {
     DLTensor tensor;
 } AbiTensorObject;
 
+typedef struct AbiArrayObject {
+    AbiObject head;
+    const AbiAny *items;
+    int64_t count; /* other members follow */
+} AbiArrayObject;
+
 typedef struct AbiErrorObject {
     AbiObject head;
     AbiBytes kind, message; /* other members follow */
 } AbiErrorObject;
+
+/* What the runtime knows about a type. */
+typedef struct AbiTypeInfo {
+    int32_t type, depth;
+    AbiBytes name; /* other members follow */
+} AbiTypeInfo;
 
 /* The type of every exported function. Returns 0, or another number after an error was raised.
  * *result is ABI_NONE before the call. */

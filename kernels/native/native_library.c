@@ -59,11 +59,11 @@ static void give_back(NativeLibrary *library, NativeWorker *owned_worker) {
     if (!keep) native_worker_end(owned_worker);
 }
 
-Error *native_library_call(NativeLibrary *library, const char *function, NativeValue *arguments,
-    uint32_t count, NativeReceiver *receiver) {
+Error *native_library_call(NativeLibrary *library, const char *function,
+    const NativeArgumentList *arguments, NativeReceiver *receiver) {
     NativeWorker *worker;
     TRY(borrow(library, &worker));
-    Error *error = native_worker_call(worker, function, arguments, count, receiver);
+    Error *error = native_worker_call(worker, function, arguments, receiver);
     give_back(library, worker);
     return error_wrap(error, "the native function %s", function);
 }

@@ -19,4 +19,4 @@ DEFINE_OWN(NativeLibrary, native_library_release);
 
 /* As native_worker_call. Errors: also those of native_worker_start. */
 MUST_CHECK Error *native_library_call(NativeLibrary *library, const char *function,
-    NativeValue *arguments, uint32_t count, NativeReceiver *receiver);
+    const NativeArgumentList *arguments, NativeReceiver *receiver);

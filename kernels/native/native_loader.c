@@ -10,34 +10,27 @@
 
 #include "base/allocator.h"
 #include "base/text.h"
+#include "kernels/native/native_runtime.h"
 
 enum { PATH_MAX_BYTES = 4096, MESSAGE_MAX = 4000 };
 
 #define FFI_HINT " (TVM's libtvm_ffi.so has it: --native-preload)"
 #define RUNTIME_HINT                                                                               \
-    " (libtvm_runtime.so of the TVM that made the library has it: --native-preload)"
+    " (libtvm_runtime.so of the TVM that made the library has it: --native-preload, behind "       \
+    "libtvm_ffi.so; a model built with exec_mode=\"bytecode\" does not need it)"
 
 struct NativeLoaded {
     void *handle;
-    bool older; /* TVM up to 0.20 made the library */
+    bool older;     /* TVM up to 0.20 made the library */
+    int descriptor; /* the library's bytes as a file */
+    char path[64];  /* of the descriptor */
 };
 
-typedef void AnyFunction(void);
-
-/* Finds a function of a library (or RTLD_DEFAULT: of those that were loaded before); NULL: none.
- * The caller casts to the function's type. */
-static AnyFunction *find_function(void *handle, const char *symbol) {
-    AnyFunction *function = NULL;
-    void *found = dlsym(handle, symbol);
-    memcpy(&function, &found, sizeof found); /* ISO C has no conversion of an object's address */
-    return function;
-}
-
 /* The function that a library made by TVM exports under a name; NULL: none. */
-static AnyFunction *find_exported(const NativeLoaded *loaded, const char *name) {
+static NativeAnyFunction *find_exported(const NativeLoaded *loaded, const char *name) {
     TextBuilder OWN_TEXT(symbol) = {0};
     text_appendf(&symbol, "__tvm_ffi_%s", name);
-    return symbol.failed ? NULL : find_function(loaded->handle, text_builder_get(&symbol));
+    return symbol.failed ? NULL : native_runtime_symbol(loaded->handle, text_builder_get(&symbol));
 }
 
 /* ---- the runtime's functions ---- */
@@ -69,31 +62,44 @@ static int wait_for_group(int task, AbiGroup *group) {
 }
 
 /* The same of a library of TVM up to 0.20. */
-static AnyFunction *find_older(const NativeLoaded *loaded, const char *name) {
-    return loaded->older ? find_function(loaded->handle, name) : NULL;
+static NativeAnyFunction *find_older(const NativeLoaded *loaded, const char *name) {
+    return loaded->older ? native_runtime_symbol(loaded->handle, name) : NULL;
 }
 
-typedef void SetRaised(const char *kind, const char *message);
-typedef int CreateFunction(void *self, AnyFunction *function, void (*deleter)(void *), void **out);
+typedef int CreateFunction(
+    void *self, NativeAnyFunction *function, void (*deleter)(void *), void **out);
 typedef int GetGlobal(const AbiBytes *name, void **out);
 
 /* Raises an error of the function `name`, as compiled code does; returns what it returns then. */
 static int raise(const char *name, const char *why) {
     char text[MESSAGE_MAX];
-    SetRaised *set = (SetRaised *)find_function(RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
     (void)snprintf(text, sizeof text, "%s, which the code calls, %s", name, why);
-    if (set) set("ValueError", text);
-    return -1;
+    return native_runtime_raise(text);
+}
+
+/* Functions of TVM that keep something for the whole process. Calls of several executions share a
+ * worker, and an execution moves to another one, so code must not use them. */
+static const char *const process_wide[] = {"vm.builtin.tensor_cache.", "vm.builtin.param_",
+    "vm.builtin.register_py_func", "vm.builtin.get_py_func", "vm.builtin.clear_py_func_registry",
+    "vm.builtin.call_py_func"};
+
+static bool is_process_wide(const char *name) {
+    for (size_t i = 0; i < sizeof process_wide / sizeof process_wide[0]; i++)
+        if (text_starts_with(name, process_wide[i])) return true;
+    return false;
 }
 
 /* Finds a function that compiled code calls by name: of the library, which TVM's code gives as the
  * context, else a global one, which libraries that were loaded before have registered. */
 static int look_up(void *context, const char *name, void **out) {
     const AbiBytes bytes = {name, strlen(name)};
-    CreateFunction *create = (CreateFunction *)find_function(RTLD_DEFAULT, "TVMFFIFunctionCreate");
-    GetGlobal *get_global = (GetGlobal *)find_function(RTLD_DEFAULT, "TVMFFIFunctionGetGlobal");
-    AnyFunction *own = find_exported(context, name);
+    CreateFunction *create = (CreateFunction *)native_runtime_symbol(NULL, "TVMFFIFunctionCreate");
+    GetGlobal *get_global = (GetGlobal *)native_runtime_symbol(NULL, "TVMFFIFunctionGetGlobal");
+    NativeAnyFunction *own = find_exported(context, name);
     *out = NULL;
+    if (is_process_wide(name))
+        return raise(name,
+            "keeps values outside the execution: build the model with exec_mode=\"bytecode\"");
     if (!create || !get_global) return raise(name, "needs libtvm_ffi.so (--native-preload)");
     if (own) return create(NULL, own, NULL, out);
     int code = get_global(&bytes, out);
@@ -105,7 +111,7 @@ static int look_up(void *context, const char *name, void **out) {
 /* The same for a library of TVM up to 0.20, whose functions call each other alone. */
 static int look_up_older(void *context, const char *name, void **out) {
     char text[MESSAGE_MAX];
-    AnyFunction *own = find_older(context, name);
+    NativeAnyFunction *own = find_older(context, name);
     memcpy(out, &own, sizeof own); /* native_older_call_found gets it back */
     if (own) return 0;
     (void)snprintf(
@@ -117,31 +123,35 @@ static int look_up_older(void *context, const char *name, void **out) {
 typedef struct RuntimeFunction {
     const char *pointer; /* the variable in the library */
     const char *name;
-    AnyFunction *own; /* NULL: a loaded library must bring it */
+    NativeAnyFunction *own; /* NULL: a loaded library must bring it */
 } RuntimeFunction;
 
 static const RuntimeFunction runtime_functions[] = {
-    {"__TVMBackendAllocWorkspace", "TVMBackendAllocWorkspace", (AnyFunction *)alloc_workspace},
-    {"__TVMBackendFreeWorkspace", "TVMBackendFreeWorkspace", (AnyFunction *)free_workspace},
-    {"__TVMBackendParallelLaunch", "TVMBackendParallelLaunch", (AnyFunction *)launch_parallel},
-    {"__TVMBackendParallelBarrier", "TVMBackendParallelBarrier", (AnyFunction *)wait_for_group},
-    {"__TVMAPISetLastError", "TVMAPISetLastError", (AnyFunction *)native_older_set_error},
-    {"__TVMBackendGetFuncFromEnv", "TVMBackendGetFuncFromEnv", (AnyFunction *)look_up_older},
-    {"__TVMFuncCall", "TVMFuncCall", (AnyFunction *)native_older_call_found},
+    {"__TVMBackendAllocWorkspace", "TVMBackendAllocWorkspace",
+        (NativeAnyFunction *)alloc_workspace},
+    {"__TVMBackendFreeWorkspace", "TVMBackendFreeWorkspace", (NativeAnyFunction *)free_workspace},
+    {"__TVMBackendParallelLaunch", "TVMBackendParallelLaunch",
+        (NativeAnyFunction *)launch_parallel},
+    {"__TVMBackendParallelBarrier", "TVMBackendParallelBarrier",
+        (NativeAnyFunction *)wait_for_group},
+    {"__TVMAPISetLastError", "TVMAPISetLastError", (NativeAnyFunction *)native_older_set_error},
+    {"__TVMBackendGetFuncFromEnv", "TVMBackendGetFuncFromEnv", (NativeAnyFunction *)look_up_older},
+    {"__TVMFuncCall", "TVMFuncCall", (NativeAnyFunction *)native_older_call_found},
     {"__TVMFFIFunctionCall", "TVMFFIFunctionCall", NULL},
     {"__TVMFFIErrorSetRaisedFromCStr", "TVMFFIErrorSetRaisedFromCStr", NULL},
     {"__TVMFFIErrorSetRaisedFromCStrParts", "TVMFFIErrorSetRaisedFromCStrParts", NULL},
-    {"__TVMFFIEnvModLookupFromImports", "TVMFFIEnvModLookupFromImports", (AnyFunction *)look_up},
+    {"__TVMFFIEnvModLookupFromImports", "TVMFFIEnvModLookupFromImports",
+        (NativeAnyFunction *)look_up},
     {"__TVMFFIHandleInitOnce", "TVMFFIHandleInitOnce", NULL},
     {"__TVMFFIHandleDeinitOnce", "TVMFFIHandleDeinitOnce", NULL},
 };
 
-static Error *fill_pointers(NativeLoaded *loaded) {
+Error *native_loader_fill(NativeLoaded *loaded) {
     for (size_t i = 0; i < sizeof runtime_functions / sizeof runtime_functions[0]; i++) {
         const RuntimeFunction *function = &runtime_functions[i];
-        AnyFunction **pointer = dlsym(loaded->handle, function->pointer);
+        NativeAnyFunction **pointer = dlsym(loaded->handle, function->pointer);
         if (!pointer) continue;
-        *pointer = function->own ? function->own : find_function(RTLD_DEFAULT, function->name);
+        *pointer = function->own ? function->own : native_runtime_symbol(NULL, function->name);
         if (!*pointer)
             FAIL(UNSUPPORTED, "it needs the function %s, which no loaded library has" FFI_HINT,
                 function->name);
@@ -203,11 +213,11 @@ static Error *write_file(int descriptor, const uint8_t *bytes, uint64_t size) {
     return NULL;
 }
 
-static Error *open_descriptor(int descriptor, void **out) {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-    *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (*out) return NULL;
+static Error *open_file(NativeLoaded *loaded) {
+    const char *path = loaded->path;
+    (void)snprintf(loaded->path, sizeof loaded->path, "/proc/self/fd/%d", loaded->descriptor);
+    loaded->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (loaded->handle) return NULL;
     /* the loader names the file, which says nothing here */
     const char *text = reason();
     if (text_starts_with(text, path)) text += strlen(path);
@@ -224,12 +234,10 @@ Error *native_loader_open(
     TRY(preload_all(preload));
     TRY(memory_alloc(1, sizeof(NativeLoaded), &memory));
     OWN(NativeLoaded, loaded) = memory;
-    int descriptor = memfd_create("layover-library", MFD_CLOEXEC);
-    Error *error = write_file(descriptor, bytes, size);
-    if (!error) error = open_descriptor(descriptor, &loaded->handle);
-    if (descriptor >= 0) (void)close(descriptor);
-    TRY(error);
-    TRY(fill_pointers(loaded));
+    loaded->descriptor = memfd_create("layover-library", MFD_CLOEXEC);
+    TRY(write_file(loaded->descriptor, bytes, size));
+    TRY(open_file(loaded));
+    TRY(native_loader_fill(loaded));
     *out = TAKE(loaded);
     return NULL;
 }
@@ -237,6 +245,7 @@ Error *native_loader_open(
 void native_loader_close(NativeLoaded *loaded) {
     if (!loaded) return;
     if (loaded->handle) (void)dlclose(loaded->handle);
+    if (loaded->descriptor >= 0) (void)close(loaded->descriptor);
     memory_free(loaded);
 }
 
@@ -247,35 +256,7 @@ Error *native_loader_find(NativeLoaded *loaded, const char *name, NativeCallee *
     return NULL;
 }
 
-/* ---- errors and objects ---- */
-
-typedef int ReleaseObject(void *object);
-typedef void TakeRaised(void **out);
-
-void native_loader_release(AbiObject *object) {
-    ReleaseObject *release = (ReleaseObject *)find_function(RTLD_DEFAULT, "TVMFFIObjectDecRef");
-    if (object && release) (void)release(object);
-}
-
-static AbiObject *take_raised(void) {
-    void *object = NULL;
-    TakeRaised *take = (TakeRaised *)find_function(RTLD_DEFAULT, "TVMFFIErrorMoveFromRaised");
-    if (take) take(&object);
-    return object;
-}
-
-/* Makes an error of what a function raised before it returned the number `code`. */
-static Error *raised_error(int code) {
-    AbiObject *object = take_raised();
-    if (!object) FAIL(FAILED, "returned the error number %d", code);
-    const AbiErrorObject *raised = (const AbiErrorObject *)object;
-    size_t size = raised->message.size < MESSAGE_MAX ? raised->message.size : MESSAGE_MAX;
-    size_t kind = raised->kind.size < MESSAGE_MAX ? raised->kind.size : MESSAGE_MAX;
-    Error *error = error_make(ERROR_FAILED, __FILE__, __LINE__, "%.*s: %.*s", (int)kind,
-        raised->kind.data, (int)size, raised->message.data);
-    native_loader_release(object);
-    return error;
-}
+const char *native_loader_path(const NativeLoaded *loaded) { return loaded->path; }
 
 Error *native_loader_call(
     const NativeCallee *callee, const AbiAny *arguments, uint32_t count, AbiAny *out_result) {
@@ -283,5 +264,5 @@ Error *native_loader_call(
     const int code = callee->function(NULL, arguments, (int32_t)count, out_result);
     if (!code) return NULL;
     *out_result = (AbiAny){.type = ABI_NONE};
-    return raised_error(code);
+    return native_runtime_raised(code);
 }

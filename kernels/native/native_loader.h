@@ -1,6 +1,6 @@
 #pragma once
 /* A library of compiled functions, loaded into this process: only a native worker does that. Called
- * by native_server.c, on the worker's only thread. */
+ * by native_server.c and native_machine.c, on the worker's only thread. */
 #include "base/error.h"
 #include "kernels/native/native_older.h"
 
@@ -27,8 +27,11 @@ typedef struct NativeCallee {
  * which is known by its symbol __tvm_module_ctx. Errors: NOT_FOUND. */
 MUST_CHECK Error *native_loader_find(NativeLoaded *loaded, const char *name, NativeCallee *out);
 /* Calls a function. *out_result is ABI_NONE before; an object in it is released with
- * native_loader_release. Errors: FAILED what the function raised; UNSUPPORTED. */
+ * native_runtime_release_any. Errors: FAILED what the function raised; UNSUPPORTED. */
 MUST_CHECK Error *native_loader_call(
     const NativeCallee *callee, const AbiAny *arguments, uint32_t count, AbiAny *out_result);
-/* Releases an object that a function gave. */
-void native_loader_release(AbiObject *object);
+/* Fills the pointers to the runtime's functions again, after TVM's runtime has set them. Errors:
+ * UNSUPPORTED. */
+MUST_CHECK Error *native_loader_fill(NativeLoaded *loaded);
+/* A path under which this process can open the library, as long as it is loaded. */
+const char *native_loader_path(const NativeLoaded *loaded);

@@ -17,7 +17,6 @@ enum {
     NATIVE_GUARD = 64,
     NATIVE_GUARD_BYTE = 0xA5,
     NATIVE_ALIGNMENT = 64, /* of blocks; what compiled kernels expect */
-    NATIVE_ARGUMENTS_MAX = 1024,
 };
 #define NATIVE_DATA_MAX (UINT64_C(1) << 36)
 
@@ -32,17 +31,19 @@ typedef enum NativeCommand {
     NATIVE_COMMAND_LOAD = 1,
     /* u64 place, u64 size, whole pages: the worker must not write there any more; no answer */
     NATIVE_COMMAND_KEEP,
-    /* text function, u32 count, values: answered by the result */
+    /* text function, u32 arguments, u32 count, values: answered by the result */
     NATIVE_COMMAND_CALL,
-    /* u64 place: where the tensor that the last call gave is to be put; answered by the result */
+    /* u64 place: where the tensors that the last call gave are to be put, each on a multiple of
+     * NATIVE_ALIGNMENT; answered by the result */
     NATIVE_COMMAND_FETCH,
 } NativeCommand;
 
 /* Kinds of the records in the ring of answers. */
 typedef enum NativeAnswer {
-    NATIVE_ANSWER_DONE = 1, /* a value */
+    NATIVE_ANSWER_DONE = 1, /* u32 count, values: one value with its fields */
     NATIVE_ANSWER_ERROR,    /* u32 code, text */
-    NATIVE_ANSWER_ROOM,     /* u64: bytes of the tensor that the call gave; a fetch follows */
+    NATIVE_ANSWER_ROOM,     /* u64: bytes of the tensors that the call gave; a fetch follows */
+    NATIVE_ANSWER_LAST,     /* as ERROR; the worker is to be ended, since it kept something */
 } NativeAnswer;
 
 /* Maps the rings and all of the data of a shared file. Errors: OUT_OF_MEMORY; what was mapped

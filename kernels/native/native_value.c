@@ -6,7 +6,7 @@ uint64_t native_tensor_bytes(const NativeTensor *tensor) {
 
 const char *native_kind_name(NativeKind kind) {
     static const char *const names[NATIVE_KIND_COUNT] = {
-        "nil", "int", "bool", "float", "dtype", "string", "shape", "tensor"};
+        "nil", "int", "bool", "float", "dtype", "string", "shape", "tensor", "tuple"};
     return kind < NATIVE_KIND_COUNT ? names[kind] : "unknown value";
 }
 
@@ -49,6 +49,9 @@ void native_value_write(ByteWriter *writer, const NativeValue *value) {
         byte_write_u8(writer, (uint8_t)value->tensor.dtype);
         write_shape(writer, &value->tensor.shape);
         byte_write_u64(writer, value->tensor.place);
+        return;
+    case NATIVE_TUPLE:
+        byte_write_u32(writer, value->field_count);
     }
 }
 
@@ -115,8 +118,29 @@ Error *native_value_read(ByteReader *reader, NativeValue *out) {
         return read_shape(reader, &out->shape);
     case NATIVE_TENSOR:
         return read_tensor(reader, &out->tensor);
+    case NATIVE_TUPLE:
+        return byte_read_u32(reader, &out->field_count);
     case NATIVE_KIND_COUNT:
         break;
     }
     FAIL(CORRUPT, "a value of kind %u is none", kind);
+}
+
+/* ---- arrays of values ---- */
+
+Error *native_values_check(const NativeValue *values, uint32_t count, uint32_t top) {
+    uint32_t open[NATIVE_DEPTH_MAX + 1] = {top}; /* values that each level still waits for */
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        while (depth && !open[depth]) depth--;
+        if (!open[depth]) FAIL(CORRUPT, "%u values, of which %u belong to none", count, count - i);
+        open[depth]--;
+        if (values[i].kind != NATIVE_TUPLE) continue;
+        if (depth == NATIVE_DEPTH_MAX)
+            FAIL(CORRUPT, "more than %d tuples inside each other", NATIVE_DEPTH_MAX);
+        open[++depth] = values[i].field_count;
+    }
+    for (uint32_t i = 0; i <= depth; i++)
+        if (open[i]) FAIL(CORRUPT, "%u values are too few", count);
+    return NULL;
 }

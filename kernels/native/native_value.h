@@ -1,6 +1,9 @@
 #pragma once
 /* Arguments and results of native functions, and their bytes between a process and its native
- * worker. Called by vm/native/, native_worker.c and native_server.c. Pure: no state. */
+ * worker. Called by vm/native/ and this folder. Pure: no state.
+ *
+ * Values stand in arrays. The fields of a tuple follow it, each with its own fields behind it, so
+ * (a, (b, c)) is [tuple of 2] [a] [tuple of 2] [b] [c]. */
 #include <stdbool.h>
 
 #include "base/bytes.h"
@@ -16,6 +19,7 @@ typedef enum NativeKind { /* sent */
     NATIVE_STRING = 5,
     NATIVE_SHAPE = 6,
     NATIVE_TENSOR = 7,
+    NATIVE_TUPLE = 8,
     NATIVE_KIND_COUNT
 } NativeKind;
 
@@ -40,6 +44,7 @@ typedef struct NativeValue {
         } string;
         Shape shape;
         NativeTensor tensor;
+        uint32_t field_count; /* of a tuple: values that follow, without their own fields */
     };
 } NativeValue;
 
@@ -50,5 +55,10 @@ uint64_t native_tensor_bytes(const NativeTensor *tensor);
 void native_value_write(ByteWriter *writer, const NativeValue *value);
 /* A string stays in the reader's memory. Errors: CORRUPT. */
 MUST_CHECK Error *native_value_read(ByteReader *reader, NativeValue *out);
+/* Most values of one call or one result, fields included, and most tuples inside each other. */
+enum { NATIVE_VALUES_MAX = 4096, NATIVE_DEPTH_MAX = 32 };
+
+/* Checks that `count` values are `top` values with the fields of their tuples. Errors: CORRUPT. */
+MUST_CHECK Error *native_values_check(const NativeValue *values, uint32_t count, uint32_t top);
 /* "int", "tensor", ... */
 const char *native_kind_name(NativeKind kind);

@@ -32,6 +32,8 @@ struct NativeWorker {
     size_t kept_count, kept_capacity;
     uint64_t kept_end;
     ByteWriter answer; /* the last one: results refer to it */
+    NativeValue *results;
+    size_t result_capacity;
 };
 
 /* ---- the end of the worker ---- */
@@ -147,23 +149,42 @@ static Error *wait_for_answer(NativeWorker *worker, NativeAnswer *out_kind, Byte
     ring_done(&worker->answers, &record);
     TRY(byte_writer_check(&worker->answer));
     *out = byte_reader(worker->answer.data, worker->answer.size);
-    if (*out_kind == NATIVE_ANSWER_ERROR) return read_error(out);
+    if (*out_kind == NATIVE_ANSWER_LAST) end_child(worker);
+    if (*out_kind == NATIVE_ANSWER_ERROR || *out_kind == NATIVE_ANSWER_LAST) return read_error(out);
     return NULL;
 }
 
-/* Reads a result; a tensor must lie in the data at the place that was named. */
-static Error *read_result(
-    NativeWorker *worker, ByteReader *reader, uint64_t place, NativeValue *out) {
-    TRY(native_value_read(reader, out));
-    TRY(byte_reader_check_end(reader));
-    if (out->kind != NATIVE_TENSOR) return NULL;
-    uint64_t bytes = native_tensor_bytes(&out->tensor);
-    if (out->tensor.place != place || place > worker->data_bytes ||
-        bytes > worker->data_bytes - place)
+/* Checks that a tensor lies in `room` bytes of the data. */
+static Error *find_bytes(
+    NativeWorker *worker, uint64_t place, uint64_t room, NativeTensor *inout_tensor) {
+    uint64_t bytes = native_tensor_bytes(inout_tensor), at = inout_tensor->place;
+    if (at < place || at - place > room || bytes > room - (at - place))
         FAIL(CORRUPT, "a tensor of %llu bytes at a place that it cannot have",
             (unsigned long long)bytes);
-    out->tensor.data = worker->data + place;
+    inout_tensor->data = worker->data + at;
     return NULL;
+}
+
+/* Reads a result and its fields; tensors lie in the `room` bytes at `place`, UINT64_MAX: none. */
+static Error *read_results(
+    NativeWorker *worker, ByteReader *reader, uint64_t place, uint64_t room) {
+    uint32_t count;
+    void *array;
+    TRY(byte_read_count(reader, 1, &count));
+    if (count > NATIVE_VALUES_MAX) FAIL(CORRUPT, "%u values", count);
+    if (count > worker->result_capacity) {
+        TRY(memory_alloc(count, sizeof(NativeValue), &array));
+        memory_free(worker->results);
+        worker->results = array;
+        worker->result_capacity = count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        NativeValue *value = &worker->results[i];
+        TRY(native_value_read(reader, value));
+        if (value->kind == NATIVE_TENSOR) TRY(find_bytes(worker, place, room, &value->tensor));
+    }
+    TRY(native_values_check(worker->results, count, 1));
+    return byte_reader_check_end(reader);
 }
 
 /* A worker whose answers make no sense is of no further use. */
@@ -211,6 +232,7 @@ void native_worker_end(NativeWorker *worker) {
     native_unmap(worker->rings, worker->data);
     if (worker->memory >= 0) (void)close(worker->memory);
     memory_free(worker->kept);
+    memory_free(worker->results);
     byte_writer_deinit(&worker->answer);
     memory_free(worker);
 }
@@ -253,64 +275,65 @@ static Error *place_kept(NativeWorker *worker, NativeValue *arguments, uint32_t 
 }
 
 static Error *send_call(
-    NativeWorker *worker, const char *function, const NativeValue *arguments, uint32_t count) {
+    NativeWorker *worker, const char *function, const NativeArgumentList *arguments) {
     ByteWriter OWN_BYTES(bytes) = {0};
     byte_write_text(&bytes, function);
-    byte_write_u32(&bytes, count);
-    for (uint32_t i = 0; i < count; i++) native_value_write(&bytes, &arguments[i]);
+    byte_write_u32(&bytes, arguments->count);
+    byte_write_u32(&bytes, arguments->value_count);
+    for (uint32_t i = 0; i < arguments->value_count; i++)
+        native_value_write(&bytes, &arguments->values[i]);
     return post(worker, NATIVE_COMMAND_CALL, &bytes);
 }
 
-/* The worker keeps a tensor that a function gave until it is told where to put the bytes. */
-static Error *fetch(
-    NativeWorker *worker, ByteReader *room, uint64_t place, NativeValue *out_result) {
+/* The worker keeps the tensors that a function gave until it is told where to put the bytes. */
+static Error *fetch(NativeWorker *worker, ByteReader *room, uint64_t place) {
     uint64_t bytes;
     NativeAnswer kind;
     ByteReader reader;
     TRY(byte_read_u64(room, &bytes));
     place = (place + NATIVE_PAGE - 1) / NATIVE_PAGE * NATIVE_PAGE;
     if (bytes > NATIVE_DATA_MAX - place)
-        FAIL(EXHAUSTED, "gave a tensor of %llu bytes", (unsigned long long)bytes);
+        FAIL(EXHAUSTED, "gave tensors of %llu bytes", (unsigned long long)bytes);
     TRY(make_room(worker, place + bytes));
     TRY(post_place(worker, NATIVE_COMMAND_FETCH, place, bytes, NULL));
     TRY(wait_for_answer(worker, &kind, &reader));
-    Error *error = read_result(worker, &reader, place, out_result);
+    Error *error = read_results(worker, &reader, place, bytes);
     return error ? give_up(worker, error) : NULL;
 }
 
 /* Reads what the function gave. */
-static Error *read_given(NativeWorker *worker, NativeAnswer kind, ByteReader *reader, uint64_t end,
-    NativeValue *out_result) {
-    if (kind == NATIVE_ANSWER_ROOM) return fetch(worker, reader, end, out_result);
-    Error *error = read_result(worker, reader, UINT64_MAX, out_result);
+static Error *read_given(
+    NativeWorker *worker, NativeAnswer kind, ByteReader *reader, uint64_t end) {
+    if (kind == NATIVE_ANSWER_ROOM) return fetch(worker, reader, end);
+    Error *error = read_results(worker, reader, UINT64_MAX, 0);
     return error ? give_up(worker, error) : NULL;
 }
 
-static Error *call(NativeWorker *worker, const char *function, const NativeValue *arguments,
-    uint32_t count, const NativeBlocks *blocks, NativeReceiver *receiver) {
+static Error *call(NativeWorker *worker, const char *function, const NativeArgumentList *arguments,
+    const NativeBlocks *blocks, NativeReceiver *receiver) {
     NativeAnswer kind;
     ByteReader reader;
-    NativeValue result;
     TRY(make_room(worker, blocks->end));
     native_blocks_send(blocks, worker->data);
-    TRY(send_call(worker, function, arguments, count));
+    TRY(send_call(worker, function, arguments));
     TRY(wait_for_answer(worker, &kind, &reader));
     TRY(native_blocks_check(blocks, worker->data));
-    TRY(read_given(worker, kind, &reader, blocks->end, &result));
-    TRY(receiver->receive(receiver, &result));
+    TRY(read_given(worker, kind, &reader, blocks->end));
+    TRY(receiver->receive(receiver, worker->results));
     if (!receiver->again) native_blocks_receive(blocks, worker->data);
     return NULL;
 }
 
-Error *native_worker_call(NativeWorker *worker, const char *function, NativeValue *arguments,
-    uint32_t count, NativeReceiver *receiver) {
+Error *native_worker_call(NativeWorker *worker, const char *function,
+    const NativeArgumentList *arguments, NativeReceiver *receiver) {
     NativeBlocks blocks;
-    if (count > NATIVE_ARGUMENTS_MAX)
-        FAIL(UNSUPPORTED, "a native call of %u arguments; %d are the most", count,
-            NATIVE_ARGUMENTS_MAX);
-    TRY(place_kept(worker, arguments, count));
-    TRY(native_blocks_create(arguments, count, worker->kept_end, &blocks));
-    Error *error = call(worker, function, arguments, count, &blocks, receiver);
+    NativeValue *values = arguments->values;
+    const uint32_t count = arguments->value_count;
+    if (count > NATIVE_VALUES_MAX)
+        FAIL(UNSUPPORTED, "a native call of %u values; %d are the most", count, NATIVE_VALUES_MAX);
+    TRY(place_kept(worker, values, count));
+    TRY(native_blocks_create(values, count, worker->kept_end, &blocks));
+    Error *error = call(worker, function, arguments, &blocks, receiver);
     native_blocks_deinit(&blocks);
     return error;
 }

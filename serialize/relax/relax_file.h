@@ -51,6 +51,8 @@ typedef enum RelaxGlobalKind { /* as in the file */
     RELAX_NATIVE = 2, /* VMTIRFunc: compiled code under the name __vmtir__NAME */
 } RelaxGlobalKind;
 
+#define RELAX_NATIVE_PREFIX "__vmtir__"
+
 typedef struct RelaxGlobal {
     int32_t kind; /* RelaxGlobalKind */
     RelaxText name;

@@ -103,12 +103,13 @@ Error *relax_library_find(
     return relax_library_unpack(blob, blob_size, symbol == SYMBOLS - 1, out_data, out_size);
 }
 
-static bool exports(const void *data, size_t size, RelaxText name) {
+static bool exports(const void *data, size_t size, const RelaxGlobal *function) {
     TextBuilder OWN_TEXT(symbol) = {0};
     const uint8_t *found;
     size_t found_size, found_name;
     text_append(&symbol, "__tvm_ffi_");
-    text_append_bytes(&symbol, name.data, name.size);
+    if (function->kind == RELAX_NATIVE) text_append(&symbol, RELAX_NATIVE_PREFIX);
+    text_append_bytes(&symbol, function->name.data, function->name.size);
     const char *const names[] = {text_builder_get(&symbol)};
     Error *error = text_builder_check(&symbol);
     if (!error) error = relax_elf_find(data, size, names, 1, &found, &found_size, &found_name);
@@ -170,7 +171,7 @@ Error *relax_library_exports(const void *data, size_t size, const char *name, bo
 bool relax_library_has_code(const void *data, size_t size, const RelaxFile *file) {
     if (!relax_library_probe(data, size)) return false;
     for (uint64_t i = 0; i < file->function_count; i++)
-        if (file->functions[i].kind == RELAX_PACKED && exports(data, size, file->functions[i].name))
+        if (file->functions[i].kind != RELAX_BYTECODE && exports(data, size, &file->functions[i]))
             return true;
     return false;
 }

@@ -33,7 +33,7 @@ MUST_CHECK Error *relax_library_find_graph(
  * one compiles it (docs/native.md). Errors: CORRUPT, UNSUPPORTED the library cannot be read. */
 MUST_CHECK Error *relax_library_exports(
     const void *data, size_t size, const char *name, bool *out_exported);
-/* Whether a library exports compiled code for any packed function of the file. */
+/* Whether a library exports compiled code for any packed or native function of the file. */
 bool relax_library_has_code(const void *data, size_t size, const RelaxFile *file);
 /* Finds the Relax module among the modules of a library: blob is the symbol's value. */
 MUST_CHECK Error *relax_library_unpack(

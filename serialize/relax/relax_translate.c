@@ -6,8 +6,6 @@
 #include "base/allocator.h"
 #include "serialize/relax/relax_translate_internal.h"
 
-#define NATIVE_PREFIX "__vmtir__"
-
 /* The builtins that are instructions here. */
 static const struct {
     const char *name;
@@ -18,8 +16,11 @@ static const struct {
     {"vm.builtin.tuple_reset_item", RELAX_CALLEE_RESET_ITEM},
 };
 
+/* A native function is called through bytecode of its own. */
+static bool has_code(const RelaxGlobal *function) { return function->kind != RELAX_PACKED; }
+
 static RelaxCallee find_callee(const RelaxGlobal *function) {
-    if (function->kind == RELAX_BYTECODE) return RELAX_CALLEE_BYTECODE;
+    if (has_code(function)) return RELAX_CALLEE_BYTECODE;
     for (size_t i = 0; i < sizeof instruction_builtins / sizeof *instruction_builtins; i++) {
         const char *name = instruction_builtins[i].name;
         if (function->kind == RELAX_PACKED && function->name.size == strlen(name) &&
@@ -29,22 +30,34 @@ static RelaxCallee find_callee(const RelaxGlobal *function) {
     return RELAX_CALLEE_PACKED;
 }
 
-/* A name as a string; native functions are found under a prefix of their own. */
 static Error *add_function(RelaxTranslation *self, uint64_t index) {
-    char name[FUNCTION_NAME_MAX + sizeof NATIVE_PREFIX];
+    char name[FUNCTION_NAME_MAX];
     const RelaxGlobal *function = &self->file->functions[index];
-    const bool bytecode = function->kind == RELAX_BYTECODE;
+    const bool code = has_code(function);
     uint32_t number;
-    (void)snprintf(name, sizeof name, "%s%.*s", function->kind == RELAX_NATIVE ? NATIVE_PREFIX : "",
-        (int)function->name.size, function->name.data);
-    if (bytecode && function->argument_count >= INSTRUCTION_OPERANDS_MAX)
+    (void)snprintf(name, sizeof name, "%.*s", (int)function->name.size, function->name.data);
+    if (code && function->argument_count >= INSTRUCTION_OPERANDS_MAX)
         FAIL(UNSUPPORTED, "function %s: %" PRIi64 " parameters; there may be %d", name,
             function->argument_count, INSTRUCTION_OPERANDS_MAX - 1);
     self->callees[index] = find_callee(function);
     return executable_builder_add_function(self->builder, name,
-        bytecode ? FUNCTION_BYTECODE : FUNCTION_PACKED,
-        bytecode ? FUNCTION_NULLS | FUNCTION_EXPORTED : 0,
-        bytecode ? (uint32_t)function->argument_count : 0, &number);
+        code ? FUNCTION_BYTECODE : FUNCTION_PACKED, code ? FUNCTION_NULLS | FUNCTION_EXPORTED : 0,
+        code ? (uint32_t)function->argument_count : 0, &number);
+}
+
+/* Native functions are found under a prefix of their own; they stand behind the file's functions.
+ */
+static Error *add_natives(RelaxTranslation *self) {
+    char name[FUNCTION_NAME_MAX + sizeof RELAX_NATIVE_PREFIX];
+    for (uint64_t i = 0; i < self->file->function_count; i++) {
+        const RelaxGlobal *function = &self->file->functions[i];
+        if (function->kind != RELAX_NATIVE) continue;
+        (void)snprintf(name, sizeof name, RELAX_NATIVE_PREFIX "%.*s", (int)function->name.size,
+            function->name.data);
+        TRY(executable_builder_add_function(
+            self->builder, name, FUNCTION_PACKED, 0, 0, &self->natives[i]));
+    }
+    return NULL;
 }
 
 static void release_ports(Port *ports, uint32_t count) {
@@ -80,11 +93,17 @@ static Error *set_ports(RelaxTranslation *self, uint32_t index, bool numbered) {
 /* Parameters that have no names, or names that are the same, are named by their numbers. */
 static Error *add_ports(RelaxTranslation *self, uint32_t index) {
     const RelaxGlobal *function = &self->file->functions[index];
-    if (function->kind != RELAX_BYTECODE || function->argument_count == 0) return NULL;
+    if (!has_code(function) || function->argument_count == 0) return NULL;
     Error *error = set_ports(self, index, function->parameter_name_count == 0);
     if (error_code(error) != ERROR_INVALID && error_code(error) != ERROR_CORRUPT) return error;
     error_free(error); /* the names cannot be ports' names */
     return set_ports(self, index, true);
+}
+
+static bool has_natives(const RelaxFile *file) {
+    for (uint64_t i = 0; i < file->function_count; i++)
+        if (file->functions[i].kind == RELAX_NATIVE) return true;
+    return false;
 }
 
 static Error *add_library(RelaxTranslation *self) {
@@ -97,6 +116,9 @@ static Error *add_library(RelaxTranslation *self) {
     uint8_t *bytes = tensor_data(tensor); /* zeros, which take no memory until they are read */
     const size_t file_end = library->file_begin + library->file_size;
     memcpy(bytes, library->bytes, library->file_begin);
+    if (has_natives(self->file))
+        memcpy(
+            bytes + library->file_begin, library->bytes + library->file_begin, library->file_size);
     memcpy(bytes + file_end, library->bytes + file_end, library->size - file_end);
     TRY(executable_builder_add_constant(
         self->builder, value_object(OBJECT_TENSOR, TAKE(tensor)), 0, &index));
@@ -109,14 +131,17 @@ static Error *translate_all(RelaxTranslation *self, Executable **out) {
     void *memory;
     TRY(memory_alloc(file->function_count, sizeof *self->callees, &memory));
     self->callees = memory;
+    TRY(memory_alloc(file->function_count, sizeof *self->natives, &memory));
+    self->natives = memory;
     TRY(executable_builder_create(&self->builder));
     for (uint64_t i = 0; i < file->function_count; i++) {
         TRY(add_function(self, i));
         TRY(add_ports(self, (uint32_t)i));
     }
+    TRY(add_natives(self));
     TRY(relax_translate_constants(self));
     for (uint64_t i = 0; i < file->function_count; i++)
-        if (file->functions[i].kind == RELAX_BYTECODE)
+        if (has_code(&file->functions[i]))
             TRY_WRAP(relax_translate_function(self, (uint32_t)i), "function %.*s",
                 (int)file->functions[i].name.size, file->functions[i].name.data);
     if (self->library) TRY_WRAP(add_library(self), "the library");
@@ -130,6 +155,7 @@ Error *relax_translate(const RelaxFile *file, const RelaxLibrary *library, Execu
     Error *error = translate_all(&self, out);
     executable_builder_release(self.builder);
     memory_free(self.callees);
+    memory_free(self.natives);
     memory_free(self.places);
     return error;
 }

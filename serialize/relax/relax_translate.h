@@ -6,6 +6,7 @@
  * same places in both:
  *
  *   call of a bytecode function      Invoke
+ *   native function NAME             bytecode that calls the packed function __vmtir__NAME
  *   call of a packed function        Call
  *   call vm.builtin.invoke_closure   InvokeClosure, when the closure is in a register
  *   call vm.builtin.make_closure     AllocClosure, of a bytecode function of the file
@@ -26,7 +27,7 @@ typedef struct RelaxLibrary {
 /* Translates a file. The tensors' bytes are copied once.
  *
  * library: becomes the executable's native library (docs/native.md), with zeros in place of the
- * Relax executable, which would be there twice; NULL: none.
+ * Relax executable, which would be there twice. Only native functions need it there. NULL: none.
  *
  * Errors: UNSUPPORTED something that no executable can hold, each with its place; whatever the
  * verifier finds. */

@@ -44,8 +44,8 @@ static RelaxCallee call_form(const RelaxTranslation *translation, const RelaxIns
         if (!is_function_argument(call, 0)) return RELAX_CALLEE_PACKED;
         const int64_t bound = relax_argument_value(relax_word(call->arguments, 0));
         const RelaxGlobal *function = &file->functions[bound];
-        bool fits = function->kind == RELAX_BYTECODE &&
-                    call->count - 1 <= (uint64_t)function->argument_count;
+        bool fits =
+            function->kind != RELAX_PACKED && call->count - 1 <= (uint64_t)function->argument_count;
         return fits ? callee : RELAX_CALLEE_PACKED;
     }
     case RELAX_CALLEE_RESET_ITEM:
@@ -281,6 +281,32 @@ static Error *lay_out(Code *code, uint32_t count, uint32_t *out_register_count) 
     return NULL;
 }
 
+/* Calls a native function with the parameters and gives what it gives. */
+static Error *add_native_call(Code *code, uint32_t native) {
+    const uint32_t count = (uint32_t)code->function->argument_count;
+    TRY(push(code, OPERAND_FUNCTION, native));
+    for (uint32_t i = 0; i < count; i++) TRY(push(code, OPERAND_REGISTER, i));
+    TRY(add(code, OPCODE_CALL, 0, count));
+    code->operand_count = 0;
+    TRY(push(code, OPERAND_REGISTER, count));
+    return add(code, OPCODE_RET, 0, REGISTER_NONE);
+}
+
+static Error *add_code(Code *code, uint32_t index) {
+    const RelaxGlobal *function = code->function;
+    const uint32_t count = (uint32_t)(function->end - function->start);
+    uint32_t register_count;
+    if (function->kind == RELAX_NATIVE) {
+        register_count = (uint32_t)function->argument_count + 1;
+        TRY(executable_builder_begin_code(code->builder, index, register_count));
+        return add_native_call(code, code->translation->natives[index]);
+    }
+    TRY(lay_out(code, count, &register_count));
+    TRY(executable_builder_begin_code(code->builder, index, register_count));
+    for (uint32_t i = 0; i < count; i++) TRY_WRAP(add_instruction(code, i), "instruction %u", i);
+    return NULL;
+}
+
 Error *relax_translate_function(RelaxTranslation *translation, uint32_t index) {
     void *memory;
     TRY(memory_alloc(1, sizeof(Code), &memory));
@@ -289,12 +315,7 @@ Error *relax_translate_function(RelaxTranslation *translation, uint32_t index) {
         .file = translation->file,
         .builder = translation->builder,
         .function = &translation->file->functions[index]};
-    const uint32_t count = (uint32_t)(code->function->end - code->function->start);
-    uint32_t register_count;
-    Error *error = lay_out(code, count, &register_count);
-    if (!error) error = executable_builder_begin_code(translation->builder, index, register_count);
-    for (uint32_t i = 0; !error && i < count; i++)
-        error = error_wrap(add_instruction(code, i), "instruction %u", i);
+    Error *error = add_code(code, index);
     memory_free(memory);
     return error;
 }

@@ -2,6 +2,7 @@
 
 #include "base/allocator.h"
 #include "kernels/tensor/tensor.h"
+#include "vm/objects/adt.h"
 #include "vm/objects/object.h"
 #include "vm/objects/shape_object.h"
 #include "vm/objects/string_object.h"
@@ -47,6 +48,10 @@ static Error *take_heap(uint32_t index, const Value *value, NativeValue *out) {
     return NULL;
 }
 
+static bool is_tuple(const Value *value) {
+    return value_is(value, OBJECT_ADT) && value->adt->tag == 0;
+}
+
 static Error *take_object(uint32_t index, const Value *value, NativeValue *out) {
     if (value_is(value, OBJECT_TENSOR)) return take_tensor(index, value->tensor, out);
     if (value_is(value, OBJECT_OPAQUE)) return take_heap(index, value, out);
@@ -61,11 +66,16 @@ static Error *take_object(uint32_t index, const Value *value, NativeValue *out) 
         out->string.size = value->string->size;
         return NULL;
     }
+    if (is_tuple(value)) {
+        out->kind = NATIVE_TUPLE;
+        out->field_count = value->adt->count;
+        return NULL;
+    }
     FAIL(UNSUPPORTED, "argument %u is a %s, which native functions do not take", index,
         value_kind_name(value));
 }
 
-static Error *take_argument(uint32_t index, const Value *value, NativeValue *out) {
+static Error *take_value(uint32_t index, const Value *value, NativeValue *out) {
     *out = (NativeValue){.kind = NATIVE_NIL};
     switch ((ValueTag)value->tag) {
     case VALUE_NIL:
@@ -88,6 +98,54 @@ static Error *take_argument(uint32_t index, const Value *value, NativeValue *out
     return NULL;
 }
 
+/* The arguments of a call and the fields of their tuples. */
+typedef struct Arguments {
+    NativeArgumentList list;
+    const Value **sources; /* of each value */
+} Arguments;
+
+/* *inout_count: more than NATIVE_VALUES_MAX is too many. */
+static void count_values(const Value *value, uint32_t depth, uint32_t *inout_count) {
+    ++*inout_count;
+    if (!is_tuple(value)) return;
+    if (depth == NATIVE_DEPTH_MAX || value->adt->count > NATIVE_VALUES_MAX)
+        *inout_count = NATIVE_VALUES_MAX + 1;
+    for (uint32_t i = 0; i < value->adt->count && *inout_count <= NATIVE_VALUES_MAX; i++)
+        count_values(&value->adt->fields[i], depth + 1, inout_count);
+}
+
+static Error *take_argument(uint32_t index, const Value *value, Arguments *out) {
+    const uint32_t at = out->list.value_count++;
+    out->sources[at] = value;
+    TRY(take_value(index, value, &out->list.values[at]));
+    if (!is_tuple(value)) return NULL;
+    for (uint32_t i = 0; i < value->adt->count; i++)
+        TRY(take_argument(index, &value->adt->fields[i], out));
+    return NULL;
+}
+
+static void arguments_deinit(Arguments *arguments) {
+    memory_free(arguments->list.values);
+    memory_free((void *)arguments->sources);
+}
+
+static Error *arguments_create(const Value *values, uint32_t count, Arguments *out) {
+    void *memory;
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < count && total <= NATIVE_VALUES_MAX; i++)
+        count_values(&values[i], 0, &total);
+    if (total > NATIVE_VALUES_MAX)
+        FAIL(UNSUPPORTED, "arguments of more than %d values, or %d tuples inside each other",
+            NATIVE_VALUES_MAX, NATIVE_DEPTH_MAX);
+    TRY(memory_alloc(total, sizeof(NativeValue), &memory));
+    out->list.values = memory;
+    TRY(memory_alloc(total, sizeof(Value *), &memory));
+    out->sources = memory;
+    for (uint32_t i = 0; i < count; i++) TRY(take_argument(i, &values[i], out));
+    out->list.count = count;
+    return NULL;
+}
+
 /* ---- results ---- */
 
 typedef struct Receiver {
@@ -96,7 +154,9 @@ typedef struct Receiver {
     Value *out;
 } Receiver;
 
-static Error *receive_tensor(Receiver *receiver, const NativeTensor *given) {
+static Error *receive_value(Receiver *receiver, const NativeValue **inout_next, Value *out);
+
+static Error *receive_tensor(Receiver *receiver, const NativeTensor *given, Value *out) {
     Tensor *tensor;
     PackedCall *call = receiver->call;
     TRY(tensor_create_in_pool(
@@ -106,7 +166,7 @@ static Error *receive_tensor(Receiver *receiver, const NativeTensor *given) {
         receiver->base.again = true;
         return NULL;
     }
-    *receiver->out = value_object(OBJECT_TENSOR, tensor);
+    *out = value_object(OBJECT_TENSOR, tensor);
     return tensor_copy_from_host(tensor, given->data);
 }
 
@@ -117,69 +177,87 @@ static Error *receive_shape(const Shape *shape, Value *out) {
     return NULL;
 }
 
-static Error *receive_string(Receiver *receiver, const NativeValue *result) {
+static Error *receive_string(Receiver *receiver, const NativeValue *result, Value *out) {
     StringObject *string;
     TRY(string_object_create(
         receiver->call->meter, result->string.data, result->string.size, &string));
-    *receiver->out = value_object(OBJECT_STRING, string);
+    *out = value_object(OBJECT_STRING, string);
     return NULL;
 }
 
-static Error *receive(NativeReceiver *base, const NativeValue *result) {
-    Receiver *receiver = (Receiver *)base;
+/* The depth of tuples was checked when the values were read. */
+static Error *receive_tuple(
+    Receiver *receiver, uint32_t count, const NativeValue **inout_next, Value *out) {
+    Adt *tuple;
+    TRY(adt_create(receiver->call->meter, 0, count, &tuple));
+    *out = value_object(OBJECT_ADT, tuple);
+    for (uint32_t i = 0; i < count && !receiver->base.again; i++)
+        TRY(receive_value(receiver, inout_next, &tuple->fields[i]));
+    return NULL;
+}
+
+/* Takes the next value with its fields; the caller releases *out after an error, too. */
+static Error *receive_value(Receiver *receiver, const NativeValue **inout_next, Value *out) {
+    const NativeValue *result = (*inout_next)++;
     switch (result->kind) {
     case NATIVE_NIL:
     case NATIVE_KIND_COUNT:
         return NULL;
     case NATIVE_INT:
-        *receiver->out = value_int(result->integer);
+        *out = value_int(result->integer);
         return NULL;
     case NATIVE_BOOL:
-        *receiver->out = value_bool(result->integer != 0);
+        *out = value_bool(result->integer != 0);
         return NULL;
     case NATIVE_FLOAT:
-        *receiver->out = value_float(result->real);
+        *out = value_float(result->real);
         return NULL;
     case NATIVE_DTYPE:
-        *receiver->out = value_dtype(result->dtype);
+        *out = value_dtype(result->dtype);
         return NULL;
     case NATIVE_STRING:
-        return receive_string(receiver, result);
+        return receive_string(receiver, result, out);
     case NATIVE_SHAPE:
-        return receive_shape(&result->shape, receiver->out);
+        return receive_shape(&result->shape, out);
     case NATIVE_TENSOR:
-        return receive_tensor(receiver, &result->tensor);
+        return receive_tensor(receiver, &result->tensor, out);
+    case NATIVE_TUPLE:
+        return receive_tuple(receiver, result->field_count, inout_next, out);
     }
+    return NULL;
+}
+
+static Error *receive(NativeReceiver *base, const NativeValue *result) {
+    Receiver *receiver = (Receiver *)base;
+    TRY(receive_value(receiver, &result, receiver->out));
+    if (receiver->base.again) value_release(receiver->out);
     return NULL;
 }
 
 /* ---- calls ---- */
 
 /* The bytes of writable tensors are about to change; afterwards they count as written. */
-static void note_writes(const Value *arguments, const NativeValue *values, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (!value_is(&arguments[i], OBJECT_TENSOR) || !values[i].tensor.writable) continue;
-        storage_forget_annotation(arguments[i].tensor->storage);
-        arguments[i].tensor->written = true;
+static void note_writes(const Arguments *arguments) {
+    for (uint32_t i = 0; i < arguments->list.value_count; i++) {
+        const Value *value = arguments->sources[i];
+        if (!value_is(value, OBJECT_TENSOR) || !arguments->list.values[i].tensor.writable) continue;
+        storage_forget_annotation(value->tensor->storage);
+        value->tensor->written = true;
     }
 }
 
 static Error *call_native(
-    PackedCall *call, const Value *arguments, uint32_t count, void *context, Value *out_result) {
-    void *memory;
+    PackedCall *call, const Value *values, uint32_t count, void *context, Value *out_result) {
     const NativeFunction *function = context;
     Receiver receiver = {.base = {.receive = receive}, .call = call, .out = out_result};
-    TRY(memory_alloc(count ? count : 1, sizeof(NativeValue), &memory));
-    NativeValue *values = memory;
-    Error *error = NULL;
-    for (uint32_t i = 0; i < count && !error; i++)
-        error = take_argument(i, &arguments[i], &values[i]);
+    Arguments arguments = {0};
+    Error *error = arguments_create(values, count, &arguments);
     if (!error)
         error =
-            native_library_call(function->library, function->name, values, count, &receiver.base);
-    if (!error && !receiver.base.again) note_writes(arguments, values, count);
+            native_library_call(function->library, function->name, &arguments.list, &receiver.base);
+    if (!error && !receiver.base.again) note_writes(&arguments);
     if (error) value_release(out_result);
-    memory_free(memory);
+    arguments_deinit(&arguments);
     return error;
 }
 

@@ -22,6 +22,13 @@ NativeImage native_image(const char *name) {
         .preload = TEST_NATIVE "/libnative-runtime.so"};
 }
 
+NativeLoaded *native_open(void) {
+    NativeLoaded *loaded;
+    const NativeImage image = native_image("sample");
+    assert_ok(native_loader_open(image.bytes, image.size, image.preload, &loaded));
+    return loaded;
+}
+
 NativeValue native_floats(float *items, int64_t count, bool writable) {
     return (NativeValue){.kind = NATIVE_TENSOR,
         .tensor = {.dtype = DTYPE_FLOAT32,

@@ -1,8 +1,6 @@
 /* A library as TVM's compiler makes them: functions with TVM's C interface, and variables that the
- * loader points at functions of the runtime. The other one of the build, with SAMPLE_RUNTIME, is
- * the runtime that raises errors and frees objects. */
+ * loader points at functions of the runtime (native_runtime_sample.c). */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,39 +8,6 @@
 #include "kernels/native/native_abi.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-
-#ifdef SAMPLE_RUNTIME
-
-typedef struct Raised {
-    AbiErrorObject error;
-    char kind[64], message[256];
-} Raised;
-static Raised *raised;
-
-EXPORTED void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message);
-EXPORTED void TVMFFIErrorMoveFromRaised(void **out);
-EXPORTED int TVMFFIObjectDecRef(void *object);
-
-void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) {
-    raised = calloc(1, sizeof *raised);
-    if (!raised) abort();
-    (void)snprintf(raised->kind, sizeof raised->kind, "%s", kind);
-    (void)snprintf(raised->message, sizeof raised->message, "%s", message);
-    raised->error.kind = (AbiBytes){raised->kind, strlen(raised->kind)};
-    raised->error.message = (AbiBytes){raised->message, strlen(raised->message)};
-}
-
-void TVMFFIErrorMoveFromRaised(void **out) {
-    *out = raised;
-    raised = NULL;
-}
-
-int TVMFFIObjectDecRef(void *object) {
-    free(object);
-    return 0;
-}
-
-#else
 
 EXPORTED void (*__TVMFFIErrorSetRaisedFromCStr)(const char *kind, const char *message);
 EXPORTED void *(*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int);
@@ -212,4 +177,41 @@ FUNCTION(never_return) {
     for (;;) (void)pause();
 }
 
-#endif
+/* ---- functions of a machine: they get it, its registers, constants and functions ---- */
+
+EXPORTED AbiFunction *sample_make_array; /* the runtime's */
+
+static AbiAny *registers(const AbiAny *arguments) { return arguments[1].pointer; }
+
+/* result = (r0, (r1, 7)) */
+FUNCTION(__vmtir__nest) {
+    UNUSED;
+    AbiAny *r = registers(arguments), inner = {0};
+    const AbiAny pair[] = {r[1], {.type = ABI_INT, .integer = 7}};
+    if (sample_make_array(NULL, pair, 2, &inner)) return -1;
+    const AbiAny outer[] = {r[0], inner};
+    int failed = sample_make_array(NULL, outer, 2, &r[2]);
+    inner.object->counts--; /* the outer tuple has it */
+    return failed;
+}
+
+/* r0 is doubled in place, by a parallel loop of its own; no result. */
+static int double_all(int task, AbiGroup *group, void *context) {
+    const DLTensor *tensor = context;
+    for (int64_t i = task; i < tensor->shape[0]; i += group->task_count)
+        ((float *)tensor->data)[i] *= 2;
+    return 0;
+}
+
+FUNCTION(__vmtir__double_first) {
+    UNUSED;
+    AbiTensorObject *object = (AbiTensorObject *)registers(arguments)[0].object;
+    return __TVMBackendParallelLaunch(double_all, &object->tensor, 0);
+}
+
+/* Keeps r0 for ever. */
+FUNCTION(__vmtir__keep) {
+    UNUSED;
+    registers(arguments)[0].object->counts++;
+    return 0;
+}

@@ -18,7 +18,8 @@ static void add_once(NativeLibrary *library, float from) {
     NativeReceiver receiver = {.receive = ignore};
     NativeValue arguments[] = {
         native_floats(a, 2, false), native_floats(a, 2, false), native_floats(c, 2, true)};
-    assert_ok(native_library_call(library, "add", arguments, 3, &receiver));
+    assert_ok(
+        native_library_call(library, "add", &(NativeArgumentList){arguments, 3, 3}, &receiver));
     assert_true(c[0] == 2 * from && c[1] == 4);
 }
 
@@ -46,7 +47,7 @@ static void test_a_worker_that_ended_is_replaced(void **state) {
     OWN(NativeLibrary, library) = NULL;
     assert_ok(native_library_create(&image, &library));
     assert_fails_saying(FAILED, "the native function crash: its process was ended by signal 9",
-        native_library_call(library, "crash", NULL, 0, &receiver));
+        native_library_call(library, "crash", &(NativeArgumentList){NULL, 0, 0}, &receiver));
     add_once(library, 1);
 }
 

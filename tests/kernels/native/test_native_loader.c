@@ -1,18 +1,18 @@
 #include "kernels/native/native_loader.h"
 
+#include "kernels/native/native_runtime.h"
+
 #include "tests/kernels/native/native_fixture.h"
 
 static void test_a_loaded_library_computes_here(void **state) {
     (void)state;
-    OWN(NativeLoaded, loaded) = NULL;
+    OWN(NativeLoaded, loaded) = native_open();
     NativeCallee callee;
     int64_t cells[] = {1, 2}, count = 2;
     DLTensor tensor = {
         .data = cells, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLInt, 64, 1}, .shape = &count};
     const AbiAny argument = {.type = ABI_TENSOR_VIEW, .pointer = &tensor};
     AbiAny result = {0};
-    const NativeImage image = native_image("sample");
-    assert_ok(native_loader_open(image.bytes, image.size, image.preload, &loaded));
     assert_ok(native_loader_find(loaded, "double_cells", &callee));
     assert_ok(native_loader_call(&callee, &argument, 1, &result));
     assert_true(cells[0] == 2 && cells[1] == 4);

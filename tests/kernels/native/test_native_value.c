@@ -56,10 +56,23 @@ static void test_native_values_from_outside_are_checked(void **state) {
     refuse("dimension 0 is -1", negative, sizeof negative);
 }
 
+static void test_fields_belong_to_their_tuples(void **state) {
+    (void)state;
+    const NativeValue pair = {.kind = NATIVE_TUPLE, .field_count = 2}, leaf = {.kind = NATIVE_INT};
+    const NativeValue nested[] = {pair, pair, leaf, leaf, leaf};
+    assert_ok(native_values_check(nested, 5, 1));
+    assert_ok(native_values_check(nested + 1, 4, 2));
+    assert_ok(native_values_check(NULL, 0, 0));
+    assert_fails_saying(CORRUPT, "4 values are too few", native_values_check(nested, 4, 1));
+    assert_fails_saying(
+        CORRUPT, "4 values, of which 1 belong to none", native_values_check(nested + 1, 4, 1));
+}
+
 int test_native_value(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_native_values_are_read_as_written),
         cmocka_unit_test(test_native_values_from_outside_are_checked),
+        cmocka_unit_test(test_fields_belong_to_their_tuples),
     };
     return cmocka_run_group_tests_name("native_value", tests, NULL, NULL);
 }

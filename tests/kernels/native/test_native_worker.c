@@ -34,7 +34,8 @@ static NativeWorker *start(void) {
 static Kept call(
     NativeWorker *worker, const char *function, NativeValue *arguments, uint32_t count) {
     Kept kept = {.base = {.receive = keep}};
-    assert_ok(native_worker_call(worker, function, arguments, count, &kept.base));
+    assert_ok(native_worker_call(
+        worker, function, &(NativeArgumentList){arguments, count, count}, &kept.base));
     return kept;
 }
 
@@ -77,8 +78,9 @@ static void test_native_functions_give_values(void **state) {
 static void refuse(NativeWorker *worker, ErrorCode code, const char *text, const char *function,
     NativeValue *arguments, uint32_t count) {
     Kept kept = {.base = {.receive = keep}};
-    test_assert_fails(native_worker_call(worker, function, arguments, count, &kept.base), code,
-        text, function, __FILE__, __LINE__);
+    test_assert_fails(native_worker_call(worker, function,
+                          &(NativeArgumentList){arguments, count, count}, &kept.base),
+        code, text, function, __FILE__, __LINE__);
 }
 
 static void test_failing_functions_leave_tensors_and_worker_as_they_were(void **state) {
@@ -121,7 +123,7 @@ static void test_a_call_that_is_made_again_has_no_effect(void **state) {
     NativeValue tensor = native_floats(items, 1, true);
     NativeReceiver receiver = {.receive = ask_again};
     OWN(NativeWorker, worker) = start();
-    assert_ok(native_worker_call(worker, "write", &tensor, 1, &receiver));
+    assert_ok(native_worker_call(worker, "write", &(NativeArgumentList){&tensor, 1, 1}, &receiver));
     assert_true(items[0] == 1);
 }
 
@@ -157,7 +159,8 @@ static void test_a_function_that_never_returns_ends_with_its_execution(void **st
     kernel_stop_init(&stop);
     kernel_stop_scope.stop = &stop;
     assert_int_equal(pthread_create(&thread, NULL, discard, &stop), 0);
-    assert_fails(ABANDONED, native_worker_call(worker, "never_return", NULL, 0, &kept.base));
+    assert_fails(ABANDONED,
+        native_worker_call(worker, "never_return", &(NativeArgumentList){NULL, 0, 0}, &kept.base));
     (void)pthread_join(thread, NULL);
     kernel_stop_scope.stop = NULL;
     kernel_stop_deinit(&stop);

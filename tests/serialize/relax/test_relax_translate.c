@@ -12,7 +12,7 @@ static void test_relax_translate_keeps_functions_and_names(void **state) {
     uint32_t index;
     relax_example_init(&example, RELAX_TVM_0_23);
     assert_ok(relax_translate(&example.file, NULL, &executable));
-    assert_int_equal(executable->function_count, EXAMPLE_FUNCTIONS);
+    assert_int_equal(executable->function_count, EXAMPLE_FUNCTIONS + 1);
     assert_ok(executable_find_function(executable, "main", &index));
     assert_int_equal(index, EXAMPLE_MAIN);
     const Function *function = &executable->functions[EXAMPLE_MAIN];
@@ -21,7 +21,10 @@ static void test_relax_translate_keeps_functions_and_names(void **state) {
     assert_int_equal(function->parameters[1].dtype, DTYPE_NONE);
     assert_string_equal(executable->functions[EXAMPLE_HELPER].parameters[0].name, "0");
     assert_int_equal(executable->functions[EXAMPLE_ADD].kind, FUNCTION_PACKED);
-    assert_string_equal(executable->functions[EXAMPLE_NATIVE].name, "__vmtir__native");
+    assert_int_equal(executable->functions[EXAMPLE_NATIVE].kind, FUNCTION_BYTECODE);
+    assert_int_equal(executable->functions[EXAMPLE_NATIVE].parameter_count, 1);
+    assert_string_equal(executable->functions[EXAMPLE_FUNCTIONS].name, "__vmtir__native");
+    assert_int_equal(executable->functions[EXAMPLE_FUNCTIONS].kind, FUNCTION_PACKED);
     assert_fails(NOT_FOUND, executable_find_function(executable, "fx.add", &index));
 }
 

@@ -2,6 +2,7 @@
 
 #include "tests/kernels/native/native_fixture.h"
 #include "tests/vm/vm_fixture.h"
+#include "vm/objects/adt.h"
 #include "vm/objects/list.h"
 
 static const char program[] =
@@ -19,6 +20,8 @@ static const char program[] =
     " Call &double_cells, r0\n"
     " Call &shape_heap.get, r0, 1 -> r1\n"
     " Ret r1\n}\n"
+    "packed __vmtir__nest(2)\n"
+    "function nest(2) exported {\n Call &__vmtir__nest, r0, r1 -> r2\n Ret r2\n}\n"
     "function change(1) exported {\n Call &write, r0\n Ret r0\n}\n";
 
 typedef struct Bench {
@@ -85,6 +88,28 @@ static void test_tensors_of_others_are_not_written(void **state) {
     deinit(&bench);
 }
 
+static void test_tuples_go_in_and_come_out(void **state) {
+    (void)state;
+    Bench bench;
+    Adt *tuple;
+    init(&bench);
+    assert_ok(adt_create(NULL, 0, 2, &tuple));
+    tuple->fields[0] = value_object(OBJECT_TENSOR, vm_floats(2, (float[]){3, 4}));
+    tuple->fields[1] = value_bool(true);
+    Value inputs[] = {
+        value_object(OBJECT_ADT, tuple), value_object(OBJECT_TENSOR, vm_floats(1, (float[]){5}))};
+    Value result = run(&bench, "nest", inputs, 2);
+    assert_true(value_is(&result, OBJECT_ADT) && result.adt->count == 2);
+    const Value *first = &result.adt->fields[0], *second = &result.adt->fields[1];
+    assert_true(value_is(first, OBJECT_ADT) && first->adt->fields[1].boolean);
+    assert_true(((const float *)tensor_data(first->adt->fields[0].tensor))[1] == 4);
+    assert_true(((const float *)tensor_data(second->adt->fields[0].tensor))[0] == 5);
+    assert_int_equal(second->adt->fields[1].integer, 7);
+    value_release(&result);
+    for (int i = 0; i < 2; i++) value_release(&inputs[i]);
+    deinit(&bench);
+}
+
 static void test_native_functions_name_what_they_do_not_take(void **state) {
     (void)state;
     Bench bench;
@@ -135,6 +160,7 @@ int test_native_functions(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytecode_calls_native_functions),
         cmocka_unit_test(test_tensors_of_others_are_not_written),
+        cmocka_unit_test(test_tuples_go_in_and_come_out),
         cmocka_unit_test(test_native_functions_name_what_they_do_not_take),
         cmocka_unit_test(test_native_code_runs_only_where_it_is_allowed),
         cmocka_unit_test(test_a_library_with_other_bytes_does_not_run),
