@@ -17,7 +17,9 @@ typedef struct KvArray {
     Shape row;    /* one row's shape */
     uint64_t row_bytes;
     int64_t reserved, filled;
-    int64_t at; /* the next row that a ring writes */
+    int64_t at;      /* the next row that a ring writes */
+    int64_t touched; /* rows that were written, also behind those that are filled */
+    int64_t room;    /* rows that there is memory for; those that were not written are zeros */
     uint8_t *rows;
 } KvArray;
 
@@ -32,6 +34,22 @@ static uint64_t kv_array_bytes(const void *state) {
     return sizeof(KvArray) + (uint64_t)array->reserved * array->row_bytes;
 }
 
+/* Makes memory for that many rows, which must be reserved, in doublings. */
+static Error *make_room(KvArray *array, int64_t rows) {
+    void *memory = array->rows;
+    int64_t room = array->room ? array->room : 1;
+    if (rows <= array->room) return NULL;
+    while (room < rows) room *= 2;
+    if (room > array->reserved) room = array->reserved;
+    const uint64_t before = (uint64_t)array->room * array->row_bytes;
+    const uint64_t bytes = (uint64_t)room * array->row_bytes;
+    TRY(memory_resize(&memory, 1, bytes + 1));
+    array->rows = memory;
+    array->room = room;
+    memset(array->rows + before, 0, bytes - before);
+    return NULL;
+}
+
 /* An empty cache; the shape's first dimension is the number of rows. */
 static Error *kv_array_create(DType dtype, const Shape *shape, uint8_t slot, KvArray **out) {
     uint64_t bytes;
@@ -42,20 +60,14 @@ static Error *kv_array_create(DType dtype, const Shape *shape, uint8_t slot, KvA
         FAIL(INVALID, "%" PRIi64 " rows to reserve; there may be 1 to %d", shape->dims[0],
             KV_ARRAY_ROWS_MAX);
     TRY(shape_bytes(shape, dtype, &bytes));
-    void *memory, *rows;
-    TRY(memory_alloc(1, bytes + 1, &rows));
-    Error *error = memory_alloc(1, sizeof(KvArray), &memory);
-    if (error) {
-        memory_free(rows);
-        return error;
-    }
+    void *memory;
+    TRY(memory_alloc(1, sizeof(KvArray), &memory));
     KvArray *array = memory;
     *array = (KvArray){.dtype = dtype,
         .slot = slot,
         .row = shape_make(shape->rank - 1, shape->dims + 1),
         .row_bytes = bytes / (uint64_t)shape->dims[0],
-        .reserved = shape->dims[0],
-        .rows = rows};
+        .reserved = shape->dims[0]};
     *out = array;
     return NULL;
 }
@@ -71,9 +83,15 @@ static Error *kv_array_copy(const void *state, void **out) {
     Shape shape = shape_of_rows(array, array->reserved);
     KvArray *copy;
     TRY(kv_array_create(array->dtype, &shape, array->slot, &copy));
+    Error *error = make_room(copy, array->touched);
+    if (error) {
+        kv_array_destroy(copy);
+        return error;
+    }
     copy->filled = array->filled;
     copy->at = array->at;
-    memcpy(copy->rows, array->rows, (size_t)array->filled * array->row_bytes);
+    copy->touched = array->touched;
+    if (array->touched) memcpy(copy->rows, array->rows, (size_t)array->touched * array->row_bytes);
     *out = copy;
     return NULL;
 }
@@ -87,8 +105,25 @@ static Error *kv_array_save(const void *state, ByteWriter *writer) {
     byte_write_i64(writer, array->reserved);
     byte_write_i64(writer, array->filled);
     byte_write_i64(writer, array->at);
-    byte_write_bytes(writer, array->rows, (size_t)array->filled * array->row_bytes);
+    /* rows behind the filled ones come back when a ring grows over them */
+    byte_write_bytes(writer, array->rows, (size_t)array->touched * array->row_bytes);
     return byte_writer_check(writer);
+}
+
+/* Reads the rest of the bytes: the filled rows and those behind them that were written. */
+static Error *read_rows(ByteReader *reader, KvArray *array) {
+    const uint8_t *rows;
+    const size_t left = byte_reader_left(reader);
+    const uint64_t count = array->row_bytes ? left / array->row_bytes : (uint64_t)array->filled;
+    if (count < (uint64_t)array->filled || count > (uint64_t)array->reserved)
+        FAIL(CORRUPT, "%" PRIu64 " rows, of which %" PRIi64 " of %" PRIi64 " are filled", count,
+            array->filled, array->reserved);
+    const size_t bytes = (size_t)(count * array->row_bytes);
+    TRY(byte_read_view(reader, bytes, &rows));
+    TRY(make_room(array, (int64_t)count));
+    array->touched = (int64_t)count;
+    if (bytes) memcpy(array->rows, rows, bytes);
+    return NULL;
 }
 
 static Error *kv_array_load(ByteReader *reader, void **out) {
@@ -113,13 +148,11 @@ static Error *kv_array_load(ByteReader *reader, void **out) {
     TRY(error_recode(kv_array_create((DType)dtype, &shape, slot, &array), ERROR_CORRUPT));
     array->filled = filled;
     array->at = at;
-    const uint8_t *rows;
-    Error *error = byte_read_view(reader, (size_t)filled * array->row_bytes, &rows);
+    Error *error = read_rows(reader, array);
     if (error) {
         kv_array_destroy(array);
         return error;
     }
-    if (filled > 0) memcpy(array->rows, rows, (size_t)filled * array->row_bytes);
     *out = array;
     return NULL;
 }
@@ -147,26 +180,24 @@ static Error *get_array(const Value *value, Opaque **out_opaque, KvArray **out) 
     return NULL;
 }
 
-/* Makes room for that many rows, in doublings, so that the times of copying add up to the size. */
+/* Reserves and makes room for that many rows, in doublings, so that the times of copying add up to
+ * the size. */
 static Error *reserve(Opaque *opaque, KvArray *array, int64_t rows) {
     int64_t reserved = array->reserved;
     if (rows > KV_ARRAY_ROWS_MAX)
         FAIL(INVALID, "%" PRIi64 " rows; there may be %d", rows, KV_ARRAY_ROWS_MAX);
     while (reserved < rows) reserved *= 2;
-    if (reserved == array->reserved) return NULL;
     uint64_t bytes, more = (uint64_t)(reserved - array->reserved);
     if (!checked_mul_u64((uint64_t)reserved, array->row_bytes, &bytes))
         FAIL(INVALID, "%" PRIi64 " rows of %" PRIu64 " bytes", reserved, array->row_bytes);
-    TRY(opaque_charge(opaque, more * array->row_bytes));
-    void *rows_memory = array->rows;
-    Error *error = memory_resize(&rows_memory, 1, bytes + 1);
-    if (error) {
-        opaque_refund(opaque, more * array->row_bytes);
-        return error;
-    }
-    array->rows = rows_memory;
+    if (more) TRY(opaque_charge(opaque, more * array->row_bytes));
     array->reserved = reserved;
-    return NULL;
+    Error *error = make_room(array, rows);
+    if (error && more) {
+        opaque_refund(opaque, more * array->row_bytes);
+        array->reserved = reserved - (int64_t)more;
+    }
+    return error;
 }
 
 /* Checks that a tensor has rows like the cache's. */
@@ -183,6 +214,8 @@ static Error *check_rows(const KvArray *array, const Tensor *tensor) {
 
 /* Writes `count` rows of the tensor from row `first` on as the cache's rows from `to` on. */
 static void put_rows(KvArray *array, int64_t to, const void *from, int64_t first, int64_t count) {
+    if (to + count > array->touched) array->touched = to + count;
+    if (count == 0) return;
     memcpy(array->rows + (uint64_t)to * array->row_bytes,
         (const uint8_t *)from + (uint64_t)first * array->row_bytes,
         (uint64_t)count * array->row_bytes);
@@ -270,6 +303,7 @@ static void write_ring(
     int64_t before_end = count < ring - array->at ? count : ring - array->at;
     if (before_end > 0) put_rows(array, array->at, rows, 0, before_end);
     array->filled = array->filled + count < ring ? array->filled + count : ring;
+    if (array->filled > array->touched) array->touched = array->filled;
     array->at = array->at + count < ring ? array->at + count : ring;
     if (before_end == count) return;
     put_rows(array, sinks, rows, before_end, count - before_end);
