@@ -17,6 +17,7 @@ enum {
     NATIVE_GUARD = 64,
     NATIVE_GUARD_BYTE = 0xA5,
     NATIVE_ALIGNMENT = 64, /* of blocks; what compiled kernels expect */
+    NATIVE_ARGUMENTS_MAX = 1024,
 };
 #define NATIVE_DATA_MAX (UINT64_C(1) << 36)
 

@@ -329,6 +329,9 @@ Error *native_worker_call(NativeWorker *worker, const char *function,
     NativeBlocks blocks;
     NativeValue *values = arguments->values;
     const uint32_t count = arguments->value_count;
+    if (arguments->count > NATIVE_ARGUMENTS_MAX)
+        FAIL(UNSUPPORTED, "a native call of %u arguments; %d are the most", arguments->count,
+            NATIVE_ARGUMENTS_MAX);
     if (count > NATIVE_VALUES_MAX)
         FAIL(UNSUPPORTED, "a native call of %u values; %d are the most", count, NATIVE_VALUES_MAX);
     TRY(place_kept(worker, values, count));

@@ -23,7 +23,7 @@ MUST_CHECK Error *native_worker_start(const NativeImage *image, NativeWorker **o
 typedef struct NativeArgumentList {
     NativeValue *values;  /* the arguments, each followed by the fields of its tuples */
     uint32_t value_count; /* up to NATIVE_VALUES_MAX */
-    uint32_t count;       /* arguments */
+    uint32_t count;       /* arguments, up to NATIVE_ARGUMENTS_MAX */
 } NativeArgumentList;
 
 /* Takes the result of a call. */
