@@ -105,24 +105,24 @@ static Error *kv_array_save(const void *state, ByteWriter *writer) {
     byte_write_i64(writer, array->reserved);
     byte_write_i64(writer, array->filled);
     byte_write_i64(writer, array->at);
+    byte_write_i64(writer, array->touched);
     /* rows behind the filled ones come back when a ring grows over them */
     byte_write_bytes(writer, array->rows, (size_t)array->touched * array->row_bytes);
     return byte_writer_check(writer);
 }
 
-/* Reads the rest of the bytes: the filled rows and those behind them that were written. */
-static Error *read_rows(ByteReader *reader, KvArray *array) {
+/* Reads the rows: those that are filled and those behind them that were written. */
+static Error *read_rows(ByteReader *reader, KvArray *array, int64_t touched) {
     const uint8_t *rows;
-    const size_t left = byte_reader_left(reader);
-    const uint64_t count = array->row_bytes ? left / array->row_bytes : (uint64_t)array->filled;
-    if (count < (uint64_t)array->filled || count > (uint64_t)array->reserved)
-        FAIL(CORRUPT, "%" PRIu64 " rows, of which %" PRIi64 " of %" PRIi64 " are filled", count,
+    uint64_t bytes;
+    if (touched < array->filled || touched > array->reserved ||
+        !checked_mul_u64((uint64_t)touched, array->row_bytes, &bytes))
+        FAIL(CORRUPT, "%" PRIi64 " rows, of which %" PRIi64 " of %" PRIi64 " are filled", touched,
             array->filled, array->reserved);
-    const size_t bytes = (size_t)(count * array->row_bytes);
-    TRY(byte_read_view(reader, bytes, &rows));
-    TRY(make_room(array, (int64_t)count));
-    array->touched = (int64_t)count;
-    if (bytes) memcpy(array->rows, rows, bytes);
+    TRY(byte_read_view(reader, (size_t)bytes, &rows));
+    TRY(make_room(array, touched));
+    array->touched = touched;
+    if (bytes) memcpy(array->rows, rows, (size_t)bytes);
     return NULL;
 }
 
@@ -130,7 +130,7 @@ static Error *kv_array_load(ByteReader *reader, void **out) {
     uint8_t dtype, slot;
     uint32_t rank;
     Shape shape = {0};
-    int64_t filled, at;
+    int64_t filled, at, touched;
     TRY(byte_read_u8(reader, &dtype));
     TRY(byte_read_u8(reader, &slot));
     TRY(byte_read_u32(reader, &rank));
@@ -141,6 +141,7 @@ static Error *kv_array_load(ByteReader *reader, void **out) {
     TRY(byte_read_i64(reader, &shape.dims[0]));
     TRY(byte_read_i64(reader, &filled));
     TRY(byte_read_i64(reader, &at));
+    TRY(byte_read_i64(reader, &touched));
     if (filled < 0 || filled > shape.dims[0] || at < 0 || at > filled)
         FAIL(CORRUPT, "%" PRIi64 " of %" PRIi64 " rows are filled, the next is %" PRIi64, filled,
             shape.dims[0], at);
@@ -148,7 +149,7 @@ static Error *kv_array_load(ByteReader *reader, void **out) {
     TRY(error_recode(kv_array_create((DType)dtype, &shape, slot, &array), ERROR_CORRUPT));
     array->filled = filled;
     array->at = at;
-    Error *error = read_rows(reader, array);
+    Error *error = read_rows(reader, array, touched);
     if (error) {
         kv_array_destroy(array);
         return error;

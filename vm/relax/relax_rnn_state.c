@@ -173,6 +173,18 @@ static Error *load_sequences(ByteReader *reader, RnnState *rnn) {
     return NULL;
 }
 
+/* Memory is made only for a value whose bytes are there. */
+static Error *check_left(ByteReader *reader, const RnnState *rnn, DType dtype, const Shape *shape) {
+    uint64_t bytes, entries = (uint64_t)rnn->layers, needed, used = 0;
+    for (uint32_t place = 0; place < rnn->places; place++) used += rnn->sequences[place].used;
+    TRY(error_recode(shape_bytes(shape, dtype, &bytes), ERROR_CORRUPT));
+    if (!checked_mul_u64(entries, (uint64_t)rnn->history, &entries) ||
+        !checked_mul_u64(entries, used, &entries) || !checked_add_u64(entries, 1, &entries) ||
+        !checked_mul_u64(entries, bytes, &needed) || needed > byte_reader_left(reader))
+        FAIL(CORRUPT, "a value of %" PRIu64 " bytes; the state ends early", bytes);
+    return NULL;
+}
+
 static Error *load_value(ByteReader *reader, RnnState *rnn, uint32_t index) {
     uint8_t dtype, slot;
     Shape shape = {0};
@@ -183,6 +195,7 @@ static Error *load_value(ByteReader *reader, RnnState *rnn, uint32_t index) {
         FAIL(CORRUPT, "value %u of element type %u, slot %u, rank %u", index, dtype, slot,
             shape.rank);
     for (uint32_t i = 0; i < shape.rank; i++) TRY(byte_read_i64(reader, &shape.dims[i]));
+    TRY(check_left(reader, rnn, (DType)dtype, &shape));
     TRY(error_recode(rnn_set_value(rnn, index, (DType)dtype, &shape), ERROR_CORRUPT));
     RnnValue *value = &rnn->values[index];
     value->slot = slot;
@@ -207,6 +220,10 @@ static Error *rnn_load(ByteReader *reader, void **out) {
     TRY(byte_read_i64(reader, &places));
     TRY(byte_read_i64(reader, &history));
     TRY(byte_read_u32(reader, &value_count));
+    if (places < 0 || (uint64_t)places > byte_reader_left(reader) ||
+        value_count > byte_reader_left(reader))
+        FAIL(CORRUPT, "%" PRIi64 " sequences of %u values; the state ends early", places,
+            value_count);
     OWN(OwnedRnn, rnn) = NULL;
     TRY(error_recode(rnn_create(layers, places, history, value_count, &rnn), ERROR_CORRUPT));
     TRY(load_sequences(reader, rnn));
