@@ -47,7 +47,9 @@ typedef struct LayoverModel LayoverModel;
  * device: "cpu", "sim:0", "sim:0,memory=64MiB". */
 LAYOVER_API LayoverError *layover_model_open(
     const char *path, const char *device, LayoverModel **out_model);
-/* Closes the handle. Running executions keep the parts of the model that they need. */
+/* Gives another handle of the same model, which is closed by itself. */
+LAYOVER_API LayoverModel *layover_model_retain(LayoverModel *model);
+/* Closes a handle. Running executions keep the parts of the model that they need. */
 LAYOVER_API void layover_model_close(LayoverModel *model);
 /* Reads how many inputs and outputs a function has. The two functions below return their names,
  * which the model owns; a port without a name has the name "". */
@@ -58,18 +60,27 @@ LAYOVER_API const char *layover_model_input_name(
 LAYOVER_API const char *layover_model_output_name(
     const LayoverModel *model, const char *function, uint32_t index);
 
-/* The type of an input or output. */
-enum { LAYOVER_RANK_MAX = 8 };
-typedef struct LayoverType {
-    DLDataType dtype;               /* bits 0: any */
-    int32_t rank;                   /* -1: any */
-    int64_t dims[LAYOVER_RANK_MAX]; /* of `rank`; -1: any */
-} LayoverType;
-/* Read a type. Errors: INVALID the index; UNSUPPORTED it is a list, or no tensor of DLPack. */
-LAYOVER_API LayoverError *layover_model_input_type(
-    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out_type);
-LAYOVER_API LayoverError *layover_model_output_type(
-    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out_type);
+/* The name of a DLPack element type, such as "float32"; "" for one that Layover does not have. */
+LAYOVER_API const char *layover_dtype_name(DLDataType dtype);
+/* Finds an element type by its name. Errors: NOT_FOUND; UNSUPPORTED: "string". */
+LAYOVER_API LayoverError *layover_dtype_find(const char *name, DLDataType *out_dtype);
+
+/* What a function takes or gives at one place. The model owns what the members point to. */
+typedef struct LayoverPort {
+    const char *name;           /* "" if it has none */
+    const char *dtype;          /* such as "float32" or "string"; "" for any type */
+    int32_t rank;               /* -1: any shape; the members below are NULL then */
+    const int64_t *dims;        /* `rank` of them; -1 is a dynamic dimension */
+    const char *const *symbols; /* `rank` of them: names of dynamic dimensions, or NULL */
+    int is_list;                /* not 0: a list of tensors of that type */
+    int is_optional;            /* not 0: nil may be given */
+} LayoverPort;
+/* Describes one input or output of a function. Errors: NOT_FOUND the function; INVALID the index.
+ */
+LAYOVER_API LayoverError *layover_model_input(
+    const LayoverModel *model, const char *function, uint32_t index, LayoverPort *out_port);
+LAYOVER_API LayoverError *layover_model_output(
+    const LayoverModel *model, const char *function, uint32_t index, LayoverPort *out_port);
 /* Finds an output by its name. Errors: NOT_FOUND, naming the outputs. */
 LAYOVER_API LayoverError *layover_model_find_output(
     const LayoverModel *model, const char *function, const char *name, uint32_t *out_index);
@@ -93,6 +104,9 @@ LAYOVER_API void layover_model_set_threads(LayoverModel *model, uint32_t threads
  * limit), or a suspension is requested. */
 LAYOVER_API LayoverError *layover_execution_run(
     LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+/* The name of the function that the execution was started with; "" where nothing was called yet.
+ * The model owns it. */
+LAYOVER_API const char *layover_execution_function(const LayoverExecution *execution);
 /* Stops the execution at its next safepoint. Threads: any; signal handlers may call it, too. */
 LAYOVER_API void layover_execution_request_suspend(LayoverExecution *execution);
 /* Reads one output of a finished execution; a result that is no tuple is output 0. The caller calls
@@ -121,12 +135,21 @@ typedef enum LayoverKind {
     LAYOVER_TUPLE = 8,
     LAYOVER_FUNCTION = 9,
     LAYOVER_OBJECT = 10, /* state of a model, such as a cache */
+    LAYOVER_TEXTS = 11,  /* a tensor whose elements are texts, which DLPack does not have */
 } LayoverKind;
 
 typedef struct LayoverShape {
     uint32_t rank;
     const int64_t *dims; /* each >= 0 */
 } LayoverShape;
+typedef struct LayoverText {
+    const char *text; /* UTF-8, without a terminator */
+    uint64_t size;    /* bytes */
+} LayoverText;
+typedef struct LayoverTexts {
+    LayoverShape shape;
+    const LayoverText *items; /* row-major */
+} LayoverTexts;
 typedef struct LayoverTuple LayoverTuple;
 typedef struct LayoverFunction LayoverFunction;
 typedef struct LayoverObject LayoverObject;
@@ -143,6 +166,7 @@ typedef struct LayoverValue {
         const LayoverTuple *tuple;
         LayoverFunction *function;
         LayoverObject *object;
+        const LayoverTexts *texts;
     };
 } LayoverValue;
 
@@ -153,7 +177,7 @@ struct LayoverTuple {
 
 /* A host function. It borrows the arguments, and gives a tensor in *out_result away to the caller.
  * It returns NULL, or the error's text, which lives until the next call. It must not run a model.
- * Text, shape and tuple of a result must live until the next call, too. */
+ * Text, texts, shape and tuple of a result must live until the next call, too. */
 typedef const char *LayoverPackedFunction(void *context, const LayoverValue *arguments,
     uint32_t argument_count, LayoverValue *out_result);
 

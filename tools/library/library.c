@@ -20,6 +20,11 @@ const char *layover_error_code(const LayoverError *error) {
 
 void layover_error_free(LayoverError *error) { error_free((Error *)error); }
 
+LayoverModel *layover_model_retain(LayoverModel *model) {
+    refcount_retain(&model->refcount);
+    return model;
+}
+
 void layover_model_close(LayoverModel *model) {
     if (!model || !refcount_release(&model->refcount)) return;
     residency_release(model->residency);
@@ -186,6 +191,12 @@ Error *library_run(LayoverExecution *execution, uint64_t instructions, LayoverSt
 LayoverError *layover_execution_run(
     LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
     return library_error(library_run(execution, instructions, out_state));
+}
+
+const char *layover_execution_function(const LayoverExecution *execution) {
+    const Executable *executable = execution->model->residency->executable;
+    const uint32_t entry = execution_get_entry(execution->execution);
+    return entry < executable->function_count ? executable->functions[entry].name : "";
 }
 
 void layover_execution_request_suspend(LayoverExecution *execution) {

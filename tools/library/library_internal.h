@@ -83,6 +83,13 @@ void library_value_drop(const LayoverValue *value);
 /* Makes a tuple of strings. */
 MUST_CHECK Error *library_value_names(const char *const *names, uint32_t count, LayoverValue *out);
 
+/* ---- library_texts.c ---- */
+
+/* Takes a tensor of texts by copying them. Errors: INVALID the shape, a text that is not UTF-8. */
+MUST_CHECK Error *library_texts_take(const LayoverTexts *texts, Value *out);
+MUST_CHECK Error *library_texts_give(const Tensor *tensor, LayoverValue *out);
+MUST_CHECK Error *library_texts_adopt(const LayoverTexts *texts, LayoverValue *out);
+
 /* ---- library_function.c ---- */
 
 /* Makes a host function. Errors: INVALID; the context is the caller's then. */

@@ -1,4 +1,4 @@
-/* Inputs and outputs of layover.h by their names, their types, and lists of params. */
+/* Inputs and outputs of layover.h: their names, types and shapes, and lists of params. */
 #include <string.h>
 
 #include "compiler/nnvm/nnvm_params.h"
@@ -14,53 +14,62 @@ static Error *find_function(
     return NULL;
 }
 
-/* ---- types ---- */
+/* ---- types and shapes ---- */
 
-static Error *take_type(const Port *port, LayoverType *out) {
-    *out = (LayoverType){.rank = -1};
-    if (!port) return NULL;
-    if (port->form != PORT_TENSOR && port->form != PORT_OPTIONAL)
-        FAIL(UNSUPPORTED, "%s is a %s", port->name, port_form_name(port->form));
-    if (port->dtype != DTYPE_NONE) {
-        out->dtype.lanes = 1;
-        if (!dtype_to_dlpack(port->dtype, &out->dtype.code, &out->dtype.bits))
-            FAIL(UNSUPPORTED, "%s is a tensor of %s, which DLPack does not have", port->name,
-                dtype_name(port->dtype));
-    }
-    if (!port->rank_known) return NULL;
-    out->rank = (int32_t)port->shape.rank;
-    memcpy(out->dims, port->shape.dims, sizeof port->shape.dims);
+static const Port any_port = {.dtype = DTYPE_NONE};
+
+static void describe(const Port *port, LayoverPort *out) {
+    *out = (LayoverPort){
+        .name = port->name ? port->name : "",
+        .dtype = port->dtype == DTYPE_NONE ? "" : dtype_name(port->dtype),
+        .rank = port->rank_known ? (int32_t)port->shape.rank : -1,
+        .dims = port->rank_known ? port->shape.dims : NULL,
+        .symbols = port->rank_known ? (const char *const *)port->symbols : NULL,
+        .is_list = port_is_list(port),
+        .is_optional = port_is_optional(port),
+    };
+}
+
+static Error *find_port(
+    const LayoverModel *model, const char *name, uint32_t index, bool is_result, LayoverPort *out) {
+    uint32_t number;
+    const Function *function;
+    TRY(find_function(model, name, &number, &function));
+    const uint32_t count = is_result ? function->result_count : function->parameter_count;
+    const Port *ports = is_result ? function->results : function->parameters;
+    if (index >= count)
+        FAIL(INVALID, "function %s: %s %u of %u", name, is_result ? "output" : "input", index,
+            count);
+    describe(ports ? &ports[index] : &any_port, out);
     return NULL;
 }
 
-static Error *input_type(
-    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out) {
-    uint32_t found_index;
-    const Function *found;
-    TRY(find_function(model, function, &found_index, &found));
-    if (index >= found->parameter_count)
-        FAIL(INVALID, "input %u of %s, which has %u", index, function, found->parameter_count);
-    return take_type(found->parameters ? &found->parameters[index] : NULL, out);
+LayoverError *layover_model_input(
+    const LayoverModel *model, const char *function, uint32_t index, LayoverPort *out_port) {
+    return library_error(find_port(model, function, index, false, out_port));
 }
 
-static Error *output_type(
-    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out) {
-    uint32_t found_index;
-    const Function *found;
-    TRY(find_function(model, function, &found_index, &found));
-    if (index >= found->result_count)
-        FAIL(INVALID, "output %u of %s, which has %u", index, function, found->result_count);
-    return take_type(&found->results[index], out);
+LayoverError *layover_model_output(
+    const LayoverModel *model, const char *function, uint32_t index, LayoverPort *out_port) {
+    return library_error(find_port(model, function, index, true, out_port));
 }
 
-LayoverError *layover_model_input_type(
-    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out_type) {
-    return library_error(input_type(model, function, index, out_type));
+const char *layover_dtype_name(DLDataType dtype) {
+    const DType found = dtype_from_dlpack(dtype.code, dtype.bits, dtype.lanes);
+    return found == DTYPE_NONE ? "" : dtype_name(found);
 }
 
-LayoverError *layover_model_output_type(
-    const LayoverModel *model, const char *function, uint32_t index, LayoverType *out_type) {
-    return library_error(output_type(model, function, index, out_type));
+static Error *find_dtype(const char *name, DLDataType *out) {
+    uint8_t code, bits;
+    const DType found = dtype_find(name);
+    if (found == DTYPE_NONE) FAIL(NOT_FOUND, "there is no element type %s", name);
+    if (!dtype_to_dlpack(found, &code, &bits)) FAIL(UNSUPPORTED, "DLPack has no %s", name);
+    *out = (DLDataType){code, bits, 1};
+    return NULL;
+}
+
+LayoverError *layover_dtype_find(const char *name, DLDataType *out_dtype) {
+    return library_error(find_dtype(name, out_dtype));
 }
 
 /* ---- names ---- */

@@ -47,6 +47,9 @@ void layover_value_release(LayoverValue *value) {
             layover_value_release(&value->tuple->fields[i]);
         memory_free((void *)(uintptr_t)value->tuple);
         break;
+    case LAYOVER_TEXTS:
+        memory_free((void *)(uintptr_t)value->texts);
+        break;
     case LAYOVER_FUNCTION:
         layover_function_release(value->function);
         break;
@@ -85,6 +88,7 @@ static Error *count_value(uint32_t depth, uint32_t *inout_count) {
 static Error *give_tensor(const Giver *giver, Tensor *tensor, LayoverValue *out) {
     OWN(Tensor, copy) = NULL;
     DLManagedTensor *managed;
+    if (tensor->dtype == DTYPE_STRING) return library_texts_give(tensor, out);
     if (giver->copy || !tensor->storage->device->class_->host_memory) {
         TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
         TRY(tensor_copy_to_host(tensor, tensor_data(copy)));
@@ -322,6 +326,8 @@ static Error *take(Taker *taker, const LayoverValue *value, Value *out) {
         return take_shape(value->shape, out);
     case LAYOVER_DTYPE:
         return take_dtype(value->dtype, out);
+    case LAYOVER_TEXTS:
+        return library_texts_take(value->texts, out);
     case LAYOVER_TUPLE:
         return take_tuple(taker, value->tuple, out);
     case LAYOVER_FUNCTION:
@@ -402,6 +408,8 @@ static Error *adopt(const LayoverValue *value, uint32_t depth, uint32_t *count, 
         if (!value->shape || value->shape->rank > SHAPE_RANK_MAX)
             FAIL(INVALID, "a shape of more than %d dimensions", SHAPE_RANK_MAX);
         return make_shape(value->shape->dims, value->shape->rank, out);
+    case LAYOVER_TEXTS:
+        return library_texts_adopt(value->texts, out);
     case LAYOVER_TUPLE:
         return adopt_tuple(value->tuple, depth, count, out);
     case LAYOVER_OBJECT:

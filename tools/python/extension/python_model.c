@@ -1,0 +1,111 @@
+/* The base of layover.Model: an open model, whose function main is called by calling the model. */
+#include <string.h>
+
+#include "tools/python/extension/python_extension.h"
+
+typedef struct ModelObject {
+    PyObject_HEAD LayoverModel *model;
+    PyObject *main; /* NULL until the model is first called */
+} ModelObject;
+
+static void dealloc(PyObject *object) {
+    ModelObject *self = SELF(ModelObject, object);
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    Py_XDECREF(self->main);
+    layover_model_close(self->model);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static const char *const names[] = {"path", "device", "threads", NULL};
+    PyObject *path;
+    const char *device = "cpu";
+    unsigned int threads = 1;
+    LayoverModel *model;
+    LayoverError *error;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|sI:Model", (char **)(uintptr_t)names,
+            PyUnicode_FSConverter, &path, &device, &threads))
+        return NULL;
+    const char *text = PyBytes_AsString(path);
+    Py_BEGIN_ALLOW_THREADS;
+    error = layover_model_open(text, device, &model);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    if (error) return raise_error(error);
+    layover_model_set_threads(model, threads);
+    allocfunc make_object = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    PyObject *object = make_object(type, 0);
+    if (object)
+        SELF(ModelObject, object)->model = model;
+    else
+        layover_model_close(model);
+    return object;
+}
+
+/* Borrowed. */
+static PyObject *get_main(ModelObject *self) {
+    if (!self->main) self->main = function_create(self->model, "main");
+    return self->main;
+}
+
+static PyObject *call(PyObject *object, PyObject *args, PyObject *kwargs) {
+    PyObject *function = get_main(SELF(ModelObject, object));
+    return function ? PyObject_Call(function, args, kwargs) : NULL;
+}
+
+static PyObject *find_function(PyObject *object, PyObject *args) {
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s:function", &name)) return NULL;
+    ModelObject *self = SELF(ModelObject, object);
+    if (strcmp(name, "main") != 0) return function_create(self->model, name);
+    PyObject *function = get_main(self);
+    Py_XINCREF(function);
+    return function;
+}
+
+static PyObject *resume(PyObject *object, PyObject *args) {
+    PyObject *path;
+    LayoverExecution *execution;
+    LayoverError *error;
+    ModelObject *self = SELF(ModelObject, object);
+    if (!PyArg_ParseTuple(args, "O&:resume", PyUnicode_FSConverter, &path)) return NULL;
+    const char *text = PyBytes_AsString(path);
+    Py_BEGIN_ALLOW_THREADS;
+    error = layover_execution_resume(self->model, text, &execution);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    if (error) return raise_error(error);
+    PyObject *function = function_create(self->model, layover_execution_function(execution));
+    PyObject *run = function ? run_wrap(SELF(FunctionObject, function), execution) : NULL;
+    if (!function) layover_execution_free(execution);
+    Py_XDECREF(function);
+    return run;
+}
+
+static PyMethodDef methods[] = {
+    {"function", find_function, METH_VARARGS,
+        "function(name)\n--\n\nA function of the model by its name."},
+    {"resume", resume, METH_VARARGS,
+        "resume(path)\n--\n\nA Run that continues from a checkpoint file, on this model's device."},
+    {NULL, NULL, 0, NULL},
+};
+
+static char documentation[] = "An open model.";
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, documentation},
+    {Py_tp_new, make},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_call, call},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+PyType_Spec model_type_spec = {
+    .name = "layover._layover.Model",
+    .basicsize = sizeof(ModelObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = slots,
+};

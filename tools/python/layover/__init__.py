@@ -1,0 +1,27 @@
+"""Layover: loads models, runs them, stops them between any two instructions, and continues them later or elsewhere.
+
+    import layover
+    model = layover.load("resnet.onnx")
+    scores = model(image)                    # numpy arrays, or anything with DLPack
+    run = model.start(image)                 # the same, step by step
+    run.advance(instructions=10)
+    run.checkpoint("half.lvc")
+    scores = layover.resume("half.lvc", model).result()
+"""
+from layover._errors import (CancelledError, ConflictError, CorruptError, Error, ExhaustedError, FileError, InvalidError,
+                             NotFoundError, RefusedError, Suspended, UnreachableError, UnsupportedError)
+from layover._layover import Run, Tensor, version as __version__
+from layover._model import Model, load, resume
+from layover._values import Outputs, Port
+
+__all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError",
+           "InvalidError", "Job", "Model", "NotFoundError", "Outputs", "Port", "RefusedError", "Run", "Suspended", "Tensor",
+           "UnreachableError", "UnsupportedError", "load", "resume", "__version__"]
+
+
+def __getattr__(name):
+    """The client is loaded when it is first used: most programs run models alone."""
+    if name in ("Client", "Job"):
+        from layover import client
+        return getattr(client, name)
+    raise AttributeError(f"module 'layover' has no attribute {name!r}")
