@@ -41,12 +41,14 @@ LAYOVER_API void layover_error_free(LayoverError *error);
 
 /* A model whose constants are in a device's memory. */
 typedef struct LayoverModel LayoverModel;
-/* Opens a model.
+/* Opens a model. A file that is no executable yet is compiled.
  *
- * path:   an executable file (.lvx).
+ * name:   a file of any format that `layover register` takes (.onnx, .lvx, .lva, .relay, Relax
+ *         executables …), told by its contents; or a model of the default home: "resnet",
+ *         "resnet@3", "resnet@prod".
  * device: "cpu", "sim:0", "sim:0,memory=64MiB". */
 LAYOVER_API LayoverError *layover_model_open(
-    const char *path, const char *device, LayoverModel **out_model);
+    const char *name, const char *device, LayoverModel **out_model);
 /* Gives another handle of the same model, which is closed by itself. */
 LAYOVER_API LayoverModel *layover_model_retain(LayoverModel *model);
 /* Closes a handle. Running executions keep the parts of the model that they need. */
@@ -246,13 +248,10 @@ LAYOVER_API LayoverError *layover_function_call(LayoverFunction *function,
  * modules, then the registered ones. They are looked up once, when the module's first function or
  * its model is asked for; the module does not change afterwards. */
 typedef struct LayoverModule LayoverModule;
-/* Loads a module.
- *
- * path:   an executable file (.lvx); or an executable of TVM's Relax VM: a raw file (.bin) or an
- *         exported library (.so), which is read as data.
- * device: as layover_model_open. */
+/* Loads a module. name, device: as layover_model_open; TVM's exported libraries (.so) are read as
+ * data. */
 LAYOVER_API LayoverError *layover_module_load(
-    const char *path, const char *device, LayoverModule **out_module);
+    const char *name, const char *device, LayoverModule **out_module);
 /* Makes a module without a model, which others import for its host functions. */
 LAYOVER_API LayoverError *layover_module_create(LayoverModule **out_module);
 /* Releases the handle. Functions, executions and importing modules keep what they need. */

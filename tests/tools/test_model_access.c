@@ -62,7 +62,7 @@ static void test_model_access_tells_formats_apart(void **state) {
     OWN(Executable, executable) = NULL;
     ModelFileOptions options = {0};
     assert_ok(model_access_open_files(&access));
-    assert_ok(model_file_load(&access, home->assembly, &options, &executable));
+    assert_ok(model_file_load(access.pool, home->assembly, &options, &executable));
     assert_ok(executable_write_file(executable, access.pool, home->executable));
     assert_ok(model_file_format(home->assembly, NULL, &format));
     assert_string_equal(format, "lva");
@@ -77,7 +77,7 @@ static void test_model_access_tells_formats_apart(void **state) {
 
 static void load(ModelAccess *access, const char *path, Executable **out) {
     ModelFileOptions options = {0};
-    assert_ok(model_file_load(access, path, &options, out));
+    assert_ok(model_file_load(access->pool, path, &options, out));
 }
 
 static void test_model_access_stores_and_finds_models(void **state) {

@@ -7,6 +7,7 @@
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/cli/model_folder.h"
+#include "tools/client/model_print.h"
 #include "tools/run/precision_report.h"
 #include "tools/client/sandbox.h"
 
@@ -81,7 +82,7 @@ Error *command_compile(CommandContext *context) {
     ModelAccess OWN_ACCESS(access) = {0};
     OWN(Executable, executable) = NULL;
     TRY(open_pool(context, &access));
-    TRY(model_file_load(&access, context->arguments[0], &options, &executable));
+    TRY(model_file_load(access.pool, context->arguments[0], &options, &executable));
     if (options.dump_after) (void)fputs(text_builder_get(&dump), stdout);
     if (output) TRY(executable_write_file(executable, access.pool, output));
     double seconds = (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9;
@@ -91,7 +92,7 @@ Error *command_compile(CommandContext *context) {
     char identity[DIGEST_TEXT_SIZE];
     digest_print(&executable->identity, identity);
     if (!context->json) {
-        model_file_tell_warnings(context, &warnings, NULL);
+        model_print_warnings(context, &warnings, NULL);
         printf("%s: executable %.16s, %.2f s\n", output, identity, seconds);
         if (precision) precision_print_counts(precision);
         return NULL;
@@ -105,7 +106,7 @@ Error *command_compile(CommandContext *context) {
     }
     json_fields_text(object, "executable", identity);
     json_object_object_add(object, "functions", functions);
-    model_file_tell_warnings(context, &warnings, object);
+    model_print_warnings(context, &warnings, object);
     json_fields_real(object, "seconds", seconds);
     if (precision) json_object_object_add(object, "precision", TAKE(precision));
     return command_print_json(object);

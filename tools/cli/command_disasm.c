@@ -19,7 +19,7 @@ static Error *load(
     const CommandContext *context, ModelAccess *models, const char *what, Executable **out) {
     const ModelFileOptions options = {0};
     OWN(HttpClient, client) = NULL;
-    if (access(what, F_OK) == 0) return model_file_load(models, what, &options, out);
+    if (access(what, F_OK) == 0) return model_file_load(models->pool, what, &options, out);
     TRY(remote_find(context, &client));
     if (client) return remote_models_load(client, what, models, out);
     if (!models->store) {

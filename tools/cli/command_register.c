@@ -9,6 +9,7 @@
 #include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "tools/cli/model_folder.h"
+#include "tools/client/model_print.h"
 #include "tools/run/precision_report.h"
 #include "tools/client/progress.h"
 #include "tools/client/remote_models.h"
@@ -87,7 +88,7 @@ static Error *compile_lower(const CommandContext *context, const ModelFileOption
     OWN_JSON(precision) = NULL;
     reporting.report = &report;
     TRY(model_access_open_files(&access));
-    TRY(model_file_load(&access, path, &reporting, &executable));
+    TRY(model_file_load(access.pool, path, &reporting, &executable));
     TRY(precision_counts_json(options->precision, &report, &precision));
     TRY(precision_measure(context, &access, path, options, executable, precision));
     *out_executable = TAKE(executable);
@@ -112,7 +113,7 @@ static Error *register_here(const CommandContext *context, const char *format,
         if (lower)
             executable = executable_retain(lower);
         else
-            TRY(model_file_load(&access, path, options, &executable));
+            TRY(model_file_load(access.pool, path, options, &executable));
         TRY(model_access_register(&access, name, executable, aliases, alias_count, &version));
     }
     prepare(context, &access, executable);
@@ -143,7 +144,7 @@ static Error *register_there(CommandContext *context, HttpClient *client, const 
     if (!options->params && !options->library)
         return remote_models_register(context, client, format, options->precision, out);
     TRY(model_access_open_files(&access));
-    TRY(model_file_load(&access, given, options, &executable));
+    TRY(model_file_load(access.pool, given, options, &executable));
     const int descriptor = mkstemp(path);
     if (descriptor < 0) FAIL(IO, "a temporary file cannot be made in /tmp");
     (void)close(descriptor);
@@ -190,7 +191,7 @@ Error *command_register(CommandContext *context) {
     TRY(error);
     if (client) take_warnings(object, &warnings);
     if (precision) json_object_object_add(object, "precision", TAKE(precision));
-    model_file_tell_warnings(context, &warnings, object);
+    model_print_warnings(context, &warnings, object);
     return remote_show(context, object, print_registered);
 }
 

@@ -23,7 +23,7 @@ static Error *open_with_file(const CommandContext *context, ModelAccess *access,
     const ModelFileOptions options = {.format = "lvx"};
     OWN(Executable, executable) = NULL;
     TRY(model_access_open_files(access));
-    TRY(model_file_load(access, file, &options, &executable));
+    TRY(model_file_load(access->pool, file, &options, &executable));
     if (!digest_equal(&executable->identity, identity))
         FAIL(INVALID, "%s is not the executable of this checkpoint", file);
     return run_machine_open(context, access->pool, TAKE(executable), out_machine);

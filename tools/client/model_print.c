@@ -1,8 +1,10 @@
 #include "tools/client/model_print.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
+#include "scheduler/http/routes/model_json.h"
 #include "tools/client/remote.h"
 
 void model_print_header(void) {
@@ -71,4 +73,15 @@ void model_print_all(json_object *version) {
         print_ports("input", remote_field(function, "inputs"));
         print_ports("output", remote_field(function, "outputs"));
     }
+}
+
+void model_print_warnings(
+    const CommandContext *context, const TextBuilder *warnings, json_object *inout_object) {
+    for (const char *line = text_builder_get(warnings); *line;) {
+        const int size = (int)strcspn(line, "\n");
+        if (!context->json && !context->quiet)
+            (void)fprintf(stderr, "layover: warning: %.*s\n", size, line);
+        line += size + (line[size] == '\n');
+    }
+    if (inout_object) model_warnings_json(warnings, inout_object);
 }

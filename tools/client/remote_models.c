@@ -84,7 +84,7 @@ Error *remote_models_load(
     if (descriptor < 0) FAIL(IO, "a temporary file cannot be made in /tmp");
     (void)close(descriptor);
     Error *error = remote_models_fetch(client, reference, path, &bytes);
-    if (!error) error = model_file_load(access, path, &options, out_executable);
+    if (!error) error = model_file_load(access->pool, path, &options, out_executable);
     (void)unlink(path);
     return error;
 }

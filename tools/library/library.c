@@ -3,7 +3,6 @@
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/tensor_dlpack.h"
 #include "serialize/checkpoint/checkpoint.h"
-#include "serialize/container/executable_file.h"
 #include "tools/library/library_internal.h"
 #include "tools/library/packed_bridge.h"
 #include "vm/objects/adt.h"
@@ -37,11 +36,10 @@ void layover_model_close(LayoverModel *model) {
     memory_free(model);
 }
 
-static Error *make_resident(
-    LayoverModel *model, const char *path, LibraryRead *read, const char *device) {
+static Error *make_resident(LayoverModel *model, const char *name, const char *device) {
     OWN(Executable, executable) = NULL;
     OWN(Device, opened) = NULL;
-    TRY(read(path, model->pool, &executable));
+    TRY(library_read_model(name, model->pool, &executable));
     TRY(device_open("cpu", &model->host));
     TRY(device_open(device, &opened));
     if (opened->class_ == model->host->class_)
@@ -53,8 +51,7 @@ static Error *make_resident(
     return residency_create(executable, model->host, model->device, model->pool, &model->residency);
 }
 
-Error *library_open_model(
-    const char *path, LibraryRead *read, const char *device, LayoverModel **out_model) {
+Error *library_open_model(const char *name, const char *device, LayoverModel **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(LayoverModel), &memory));
     OWN(LayoverModel, model) = memory;
@@ -62,13 +59,13 @@ Error *library_open_model(
     model->threads = 1;
     TRY(worker_pool_create("layover", worker_pool_core_count(), &model->pool));
     TRY(packed_registry_create(&model->packed));
-    TRY(make_resident(model, path, read, device));
-    *out_model = TAKE(model);
+    TRY(make_resident(model, name, device));
+    *out = TAKE(model);
     return NULL;
 }
 
-LayoverError *layover_model_open(const char *path, const char *device, LayoverModel **out_model) {
-    return library_error(library_open_model(path, executable_read_file, device, out_model));
+LayoverError *layover_model_open(const char *name, const char *device, LayoverModel **out_model) {
+    return library_error(library_open_model(name, device, out_model));
 }
 
 void layover_model_set_threads(LayoverModel *model, uint32_t threads) {

@@ -51,16 +51,19 @@ DEFINE_OWN(LayoverExecution, layover_execution_free);
 static inline LayoverError *library_error(Error *owned_error) {
     return (LayoverError *)owned_error;
 }
-/* Reads a file as an executable. */
-typedef Error *LibraryRead(const char *path, WorkerPool *pool, Executable **out);
-MUST_CHECK Error *library_open_model(
-    const char *path, LibraryRead *read, const char *device, LayoverModel **out_model);
+MUST_CHECK Error *library_open_model(const char *name, const char *device, LayoverModel **out);
 ExecutionOptions library_options(const LayoverModel *model);
 /* Makes a handle without an execution. */
 MUST_CHECK Error *library_make_execution(LayoverModel *model, LayoverExecution **out);
 /* Runs to the end, or to a suspension. Errors: CONFLICT a host function runs on this thread. */
 MUST_CHECK Error *library_run(
     LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+
+/* ---- library_models.c ---- */
+
+/* Reads a model: a file of any format, compiled where that is needed, or a reference to the default
+ * home. */
+MUST_CHECK Error *library_read_model(const char *name, WorkerPool *pool, Executable **out);
 
 /* ---- library_value.c ---- */
 

@@ -1,20 +1,15 @@
 /* Modules of layover.h: a model with the host functions and imports that its code may call. */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/text.h"
-#include "serialize/container/executable_file.h"
 #include "serialize/relax/relax_text.h"
 #include "serialize/relax/relax_translate.h"
 #include "tools/library/library_internal.h"
-#include "tools/relax/model_relax.h"
 #include "vm/assembly/assembly.h"
 #include "vm/objects/closure.h"
 
-/* HEAD_BYTES is enough to tell the kinds of files apart. */
-enum { IMPORTS_MAX = 1024, FUNCTIONS_MAX = 1 << 14, HEAD_BYTES = 32 };
+enum { IMPORTS_MAX = 1024, FUNCTIONS_MAX = 1 << 14 };
 
 /* The members are guarded by library_lock. */
 struct LayoverModule {
@@ -54,29 +49,17 @@ LayoverError *layover_module_create(LayoverModule **out_module) {
     return library_error(create(out_module));
 }
 
-/* Relax executables are translated. */
-static Error *read_executable(const char *path, WorkerPool *pool, Executable **out) {
-    uint8_t head[HEAD_BYTES];
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const ssize_t got = descriptor < 0 ? 0 : read(descriptor, head, sizeof head);
-    if (descriptor >= 0) (void)close(descriptor);
-    const size_t size = got > 0 ? (size_t)got : 0;
-    const bool container = size == HEAD_BYTES && container_probe(head, size) != CONTAINER_ANY;
-    if (!container && model_relax_is_file(path, head, size)) return model_relax_load(path, out);
-    return executable_read_file(path, pool, out);
-}
-
-static Error *load(const char *path, const char *device, LayoverModule **out_module) {
+static Error *load(const char *name, const char *device, LayoverModule **out_module) {
     OWN(LayoverModule, module) = NULL;
     TRY(create(&module));
-    TRY(library_open_model(path, read_executable, device, &module->model));
+    TRY(library_open_model(name, device, &module->model));
     *out_module = TAKE(module);
     return NULL;
 }
 
 LayoverError *layover_module_load(
-    const char *path, const char *device, LayoverModule **out_module) {
-    return library_error(load(path, device, out_module));
+    const char *name, const char *device, LayoverModule **out_module) {
+    return library_error(load(name, device, out_module));
 }
 
 /* ---- host functions and imports; under the lock ---- */

@@ -157,7 +157,7 @@ Error *precision_measure(const CommandContext *context, ModelAccess *access, con
     float32.precision = NULL;
     float32.report = NULL;
     float32.warnings = NULL;
-    TRY(model_file_load(access, path, &float32, &full));
+    TRY(model_file_load(access->pool, path, &float32, &full));
     json_object *outputs = json_object_new_array();
     if (!outputs) FAIL(OUT_OF_MEMORY, "no memory for the answer");
     json_fields_text(inout_precision, "inputs", is_given ? given : made_up);

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from graph_builder import FLOAT, GraphBuilder, value
 from onnx import TensorProto
-from harness import binary, write_model
+from harness import ROOT, binary, write_model
 
 PACKAGE = os.path.join(os.path.dirname(binary()), "python")
 sys.path.insert(0, PACKAGE)
@@ -19,12 +19,10 @@ import layover  # noqa: E402
 
 
 @pytest.fixture
-def open_model(home, tmp_path):
+def open_model(tmp_path):
     """open_model(graph, inputs, outputs): the model in Python."""
     def make(graph, inputs, outputs, **options):
-        file, compiled = write_model(tmp_path / "m.onnx", graph.model(inputs, outputs)), tmp_path / "m.lvx"
-        home.call("compile", file, "-o", compiled)
-        return layover.load(compiled, **options)
+        return layover.load(write_model(tmp_path / "m.onnx", graph.model(inputs, outputs)), **options)
     return make
 
 
@@ -156,6 +154,25 @@ def test_wrong_arguments_are_named(two, given, error, text):
     with pytest.raises(error, match=text):
         given(model)
     check(model(X))
+
+
+def test_files_and_references(home, tmp_path, monkeypatch):
+    """Formats are told by contents; a name without a slash or an ending is a model of the home."""
+    g = GraphBuilder("double")
+    g.op("Add", "x", "x", name="y")
+    file = write_model(tmp_path / "double.onnx", g.model([value("x", FLOAT, ["n", 3])], [value("y", FLOAT, ["n", 3])]))
+    home.call("register", "double", file, "--alias", "prod")
+    home.call("export", "double", tmp_path / "double.lvx")
+    monkeypatch.setenv("LAYOVER_HOME", str(home.path))
+    for name in (file, tmp_path / "double.lvx", "double", "double@1", "double@prod"):
+        np.testing.assert_array_equal(layover.load(name)(X), X + X)
+    for name in ("other", "double@7"):
+        with pytest.raises(layover.NotFoundError, match=f"no file {name}, and in {home.path}: "):
+            layover.load(name)
+    fixtures = os.path.join(ROOT, "tests", "relax", "fixtures")
+    relax = next(os.path.join(folder, name) for folder, _, names in os.walk(fixtures) for name in names
+                 if name == "loop_goto.bin")
+    assert "sum_to" in repr(layover.load(relax).function("sum_to"))
 
 
 def test_files_that_are_no_models(tmp_path):

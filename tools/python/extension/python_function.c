@@ -162,7 +162,7 @@ static PyObject *result(LayoverExecution *execution, const uint32_t *path, uint3
 }
 
 PyObject *function_results(const FunctionObject *self, LayoverExecution *execution) {
-    if (self->output_count == 1) return result(execution, NULL, 0);
+    if (self->output_count < 2) return result(execution, NULL, 0); /* 0: the results are unknown */
     PyObject *fields = PyTuple_New(self->output_count);
     for (uint32_t i = 0; fields && i < self->output_count; i++) {
         PyObject *field = result(execution, &i, 1);

@@ -19,7 +19,7 @@ static void dealloc(PyObject *object) {
 }
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static const char *const names[] = {"path", "device", "threads", NULL};
+    static const char *const names[] = {"name", "device", "threads", NULL};
     PyObject *path;
     const char *device = "cpu";
     unsigned int threads = 1;

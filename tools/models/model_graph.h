@@ -2,7 +2,7 @@
 /* Graphs of NNVM, MXNet and TVM's graph executor, with the files beside them: weights, and the
  * library whose functions the graph calls. Caller: model_file.c. Threads: the main thread. */
 #include "compiler/compile.h"
-#include "tools/client/model_access.h"
+#include "tools/models/model_file_options.h"
 
 /* Compiles a graph. options: at least one of params and library is set. inout_compile: gets the
  * bytes of those files while the compiler runs. Errors: also NOT_FOUND a function that the library

@@ -1,3 +1,5 @@
+#include "tools/models/model_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,11 +13,9 @@
 #include "compiler/compile.h"
 #include "compiler/nnvm/nnvm_graph.h"
 #include "compiler/relay/relay_import.h"
-#include "scheduler/http/routes/model_json.h"
 #include "serialize/container/executable_file.h"
 #include "serialize/relay/relay_file.h"
-#include "tools/client/model_access.h"
-#include "tools/client/model_graph.h"
+#include "tools/models/model_graph.h"
 #include "tools/relax/model_relax.h"
 
 enum { PROBE_BYTES = 8, HEAD_BYTES = 4096 };
@@ -157,7 +157,7 @@ static Error *compile_file(const char *path, const char *format, const ModelFile
     return error_wrap(error, "%s", path);
 }
 
-Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOptions *options,
+Error *model_file_load(WorkerPool *pool, const char *path, const ModelFileOptions *options,
     Executable **out_executable) {
     const char *format;
     TRY(model_file_format(path, options->format, &format));
@@ -173,18 +173,7 @@ Error *model_file_load(ModelAccess *access, const char *path, const ModelFileOpt
         if (translated) TRY(model_graph_load_library(path, &is_graph, out_executable));
         if (is_graph) return NULL;
         if (translated) return model_relax_load(path, out_executable);
-        return executable_read_file(path, access->pool, out_executable);
+        return executable_read_file(path, pool, out_executable);
     }
     return compile_file(path, format, options, out_executable);
-}
-
-void model_file_tell_warnings(
-    const CommandContext *context, const TextBuilder *warnings, json_object *inout_object) {
-    for (const char *line = text_builder_get(warnings); *line;) {
-        const int size = (int)strcspn(line, "\n");
-        if (!context->json && !context->quiet)
-            (void)fprintf(stderr, "layover: warning: %.*s\n", size, line);
-        line += size + (line[size] == '\n');
-    }
-    if (inout_object) model_warnings_json(warnings, inout_object);
 }

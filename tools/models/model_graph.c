@@ -1,4 +1,4 @@
-#include "tools/client/model_graph.h"
+#include "tools/models/model_graph.h"
 
 #include "base/file.h"
 #include "serialize/relax/relax_library.h"
