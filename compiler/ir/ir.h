@@ -157,8 +157,8 @@ struct IrBinding {
     IrBinding *previous, *next;
     IrBlock *block;
     IrKind kind;
-    bool flag;   /* LIST_CONCAT: new axis; CALL, CALL_CLOSURE: in tail position (set by the tail call pass);
-                    OPERATOR: runs in slot 0 (set by the slots pass) */
+    bool flag; /* LIST_CONCAT: new axis; CALL, CALL_CLOSURE: in tail position (set by the tail call
+                  pass); OPERATOR: runs in slot 0 (set by the slots pass) */
     DType dtype; /* MAKE_TENSOR */
     uint32_t result_count, operand_count, block_count;
     IrVariable **results;
