@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -213,9 +214,23 @@ static Error *write_file(int descriptor, const uint8_t *bytes, uint64_t size) {
     return NULL;
 }
 
+/* A library that stays loaded after its end keeps its name, and the dynamic loader would take it
+ * for the next one of that name. So the file gets a descriptor whose name no library has. */
+static Error *name_file(NativeLoaded *loaded) {
+    for (;;) {
+        (void)snprintf(loaded->path, sizeof loaded->path, "/proc/self/fd/%d", loaded->descriptor);
+        void *taken = dlopen(loaded->path, RTLD_LAZY | RTLD_NOLOAD);
+        if (!taken) return NULL;
+        (void)dlclose(taken);
+        const int next = fcntl(loaded->descriptor, F_DUPFD_CLOEXEC, loaded->descriptor + 1);
+        if (next < 0) FAIL(IO, "no descriptor for a library: %s", strerror(errno));
+        (void)close(loaded->descriptor);
+        loaded->descriptor = next;
+    }
+}
+
 static Error *open_file(NativeLoaded *loaded) {
     const char *path = loaded->path;
-    (void)snprintf(loaded->path, sizeof loaded->path, "/proc/self/fd/%d", loaded->descriptor);
     loaded->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (loaded->handle) return NULL;
     /* the loader names the file, which says nothing here */
@@ -236,6 +251,7 @@ Error *native_loader_open(
     OWN(NativeLoaded, loaded) = memory;
     loaded->descriptor = memfd_create("layover-library", MFD_CLOEXEC);
     TRY(write_file(loaded->descriptor, bytes, size));
+    TRY(name_file(loaded));
     TRY(open_file(loaded));
     TRY(native_loader_fill(loaded));
     *out = TAKE(loaded);

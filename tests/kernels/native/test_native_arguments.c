@@ -31,6 +31,7 @@ static void test_arguments_are_views_or_objects(void **state) {
     bool kept;
     NativeArguments arguments;
     OWN(NativeLoaded, loaded) = native_open();
+    (void)loaded; /* its runtime's functions are used */
     const NativeValue values[] = {tensor_at(64), {.kind = NATIVE_TUPLE, .field_count = 2},
         tensor_at(128), {.kind = NATIVE_FLOAT, .real = 0.5}};
     for (int objects = 0; objects < 2; objects++) {
@@ -52,6 +53,7 @@ static void test_what_holds_an_argument_is_noticed(void **state) {
     bool kept;
     NativeArguments arguments;
     OWN(NativeLoaded, loaded) = native_open();
+    (void)loaded; /* its runtime's functions are used */
     const NativeValue value = tensor_at(0);
     assert_ok(read_values(&value, 1, 1, true, &arguments));
     AbiObject *held = arguments.items[0].object;

@@ -1,5 +1,7 @@
 #include "kernels/native/native_older.h"
 
+#include <dlfcn.h>
+
 #include "kernels/native/native_loader.h"
 #include "tests/kernels/native/native_fixture.h"
 
@@ -40,6 +42,20 @@ static void test_older_functions_take_tensors(void **state) {
     assert_true(bools[0] == 0 && bools[1] == 1 && tensors[2].dtype.code == DLPACK_BOOL);
 }
 
+/* The dynamic loader knows libraries by names, and descriptors are used again. */
+static void test_a_library_that_stays_loaded_is_not_taken_for_another(void **state) {
+    (void)state;
+    NativeCallee callee;
+    NativeLoaded *sample = native_open();
+    void *kept = dlopen(native_loader_path(sample), RTLD_LAZY | RTLD_NOLOAD);
+    native_loader_close(sample);
+    OWN(NativeLoaded, loaded) = load();
+    assert_non_null(kept);
+    assert_ok(native_loader_find(loaded, "scale", &callee));
+    assert_true(callee.older && !callee.function);
+    (void)dlclose(kept);
+}
+
 static void test_older_functions_take_and_give_scalars(void **state) {
     (void)state;
     OWN(NativeLoaded, loaded) = load();
@@ -77,6 +93,7 @@ static void test_older_functions_fail_with_their_texts(void **state) {
 int test_native_older(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_older_functions_take_tensors),
+        cmocka_unit_test(test_a_library_that_stays_loaded_is_not_taken_for_another),
         cmocka_unit_test(test_older_functions_take_and_give_scalars),
         cmocka_unit_test(test_older_functions_fail_with_their_texts),
     };
