@@ -216,6 +216,20 @@ static void test_library_has_several_inputs_and_outputs(void **state) {
 }
 
 /* Inputs are consumed, also when the start fails. */
+/* The first half of an executable. */
+static void fails_when_cut(LayoverModel **out_model) {
+    char path[] = "/tmp/layover_cut_XXXXXX", bytes[1024];
+    const int descriptor = mkstemp(path);
+    FILE *whole = fopen(LIBRARY_MODEL, "rb");
+    assert_true(descriptor >= 0 && whole);
+    const size_t size = fread(bytes, 1, sizeof bytes, whole) / 2;
+    assert_true(size > 0 && write(descriptor, bytes, size) == (ssize_t)size);
+    (void)fclose(whole);
+    (void)close(descriptor);
+    fails("CORRUPT", path, layover_model_open(path, "cpu", out_model));
+    (void)unlink(path);
+}
+
 static void test_library_says_what_is_wrong_by_code_and_message(void **state) {
     (void)state;
     int deleted = 0;
@@ -223,7 +237,9 @@ static void test_library_says_what_is_wrong_by_code_and_message(void **state) {
     LayoverModel *model = NULL;
     LayoverExecution *execution = NULL;
     fails("NOT_FOUND", "gone.lvx", layover_model_open("/tmp/gone.lvx", "cpu", &model));
-    fails("CORRUPT", "", layover_model_open("/proc/self/exe", "cpu", &model));
+    fails("UNSUPPORTED", "a library that TVM did not export",
+        layover_model_open("/proc/self/exe", "cpu", &model));
+    fails_when_cut(&model);
     fails("UNSUPPORTED", "gpu", layover_model_open(LIBRARY_MODEL, "gpu:7", &model));
     assert_null(model);
     model = open_model("cpu");
