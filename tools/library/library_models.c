@@ -17,13 +17,11 @@ static Error *read_reference(
     return model_loader_load(store, TENANT_DEFAULT, pool, &version.executable, out);
 }
 
-/* What has a slash or an ending is meant as a file, so its absence is what is told. */
-static bool is_path(const char *text) { return strpbrk(text, "/.") != NULL; }
-
 Error *library_read_model(const char *name, WorkerPool *pool, Executable **out) {
     const ModelFileOptions options = {.follow_links = false};
     char *home;
-    if (access(name, F_OK) == 0 || is_path(name)) return model_file_load(pool, name, &options, out);
+    if (access(name, F_OK) == 0 || strchr(name, '/'))
+        return model_file_load(pool, name, &options, out);
     TRY(store_default_home(&home));
     Error *error = read_reference(home, name, pool, out);
     if (error) error = error_wrap(error, "no file %s, and in %s", name, home);

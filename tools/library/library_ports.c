@@ -80,7 +80,7 @@ static Error *find_output(
     const Function *found;
     TextBuilder OWN_TEXT(known) = {0};
     TRY(find_function(model, function, &index, &found));
-    for (uint32_t i = 0; i < found->result_count; i++) {
+    for (uint32_t i = 0; found->results && i < found->result_count; i++) {
         if (strcmp(found->results[i].name, name) == 0) {
             *out_index = i;
             return NULL;
