@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import ml_dtypes
 import numpy as np
@@ -95,19 +96,6 @@ def test_tensors_of_other_packages_cross_by_dlpack(two):
     check(two()(Lent(X.copy())))
 
 
-class LentBack:
-    """Reads a Tensor through DLPack alone."""
-
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-    def __dlpack__(self, **_):
-        return self.tensor.__dlpack__()
-
-    def __dlpack_device__(self):
-        return self.tensor.__dlpack_device__()
-
-
 def test_types_that_numpy_lacks(open_model):
     g = GraphBuilder("bf16")
     g.op("Add", "x", "x", name="y")
@@ -157,14 +145,15 @@ def test_wrong_arguments_are_named(two, given, error, text):
 
 
 def test_files_and_references(home, tmp_path, monkeypatch):
-    """Formats are told by contents; a name without a slash or an ending is a model of the home."""
+    """Formats are told by contents; a name without a slash may be a model of the home."""
     g = GraphBuilder("double")
     g.op("Add", "x", "x", name="y")
     file = write_model(tmp_path / "double.onnx", g.model([value("x", FLOAT, ["n", 3])], [value("y", FLOAT, ["n", 3])]))
     home.call("register", "double", file, "--alias", "prod")
+    home.call("register", "double-v1.5", file)
     home.call("export", "double", tmp_path / "double.lvx")
     monkeypatch.setenv("LAYOVER_HOME", str(home.path))
-    for name in (file, tmp_path / "double.lvx", "double", "double@1", "double@prod"):
+    for name in (file, tmp_path / "double.lvx", "double", "double@1", "double@prod", "double-v1.5"):
         np.testing.assert_array_equal(layover.load(name)(X), X + X)
     for name in ("other", "double@7"):
         with pytest.raises(layover.NotFoundError, match=f"no file {name}, and in {home.path}: "):
@@ -253,16 +242,23 @@ def test_a_limit_of_time_and_another_thread_stop_a_run(endless_file):
 
 
 def test_a_run_belongs_to_one_thread_at_a_time(endless_file):
-    run = layover.load(endless_file).start(np.arange(4, dtype="f4"), np.array(10 ** 12))
-    thread = threading.Thread(target=run.advance)
+    run, over = layover.load(endless_file).start(np.arange(4, dtype="f4"), np.array(10 ** 12)), threading.Event()
+
+    def work():
+        while not over.is_set():
+            try:
+                run.advance()
+            except RuntimeError:  # the other thread was first
+                pass
+    thread = threading.Thread(target=work)
     thread.start()
     try:
-        while thread.is_alive():
-            with pytest.raises(RuntimeError, match="another thread uses this run"):
-                while True:
-                    run.advance(1)
-            break
+        with pytest.raises(RuntimeError, match="another thread uses this run"):
+            while True:
+                run.advance(1)
+                time.sleep(0.01)
     finally:
+        over.set()
         run.suspend()
         thread.join()
 

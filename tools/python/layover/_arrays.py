@@ -52,7 +52,12 @@ def to_numpy(tensor):
             return np.asarray(tensor)
         except TypeError:
             return tensor
+    return with_type(tensor, name)
+
+
+def with_type(raw, name):
+    """Unsigned integers, or a Tensor, as an array of a type of ml_dtypes; unchanged where that package is not there."""
     try:
-        return np.asarray(tensor).view(_ml_dtype(name))
+        return np.asarray(raw).view(_ml_dtype(name))
     except TypeError:
-        return tensor
+        return raw

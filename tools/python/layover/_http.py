@@ -170,6 +170,16 @@ class Transport:
         finally:
             connection.close()
 
+    def upload(self, path, source):
+        """Sends a file by its name; the answer's object."""
+        with open(source, "rb") as file:
+            headers = {"Content-Length": str(os.fstat(file.fileno()).st_size)}
+            connection, response = self.open("POST", path, file, headers)
+            try:
+                return json.loads(response.read())
+            finally:
+                self.done(connection, response)
+
     def download(self, method, path, file, body=None):
         """Writes the answer to an open file; the number of bytes."""
         text = None if body is None else json.dumps(body).encode()

@@ -4,7 +4,7 @@ import zipfile
 
 import numpy as np
 
-from layover._arrays import ML_DTYPES, NAMES
+from layover._arrays import ML_DTYPES, NAMES, with_type
 
 
 def write(arrays) -> bytes:
@@ -32,9 +32,5 @@ def read(data: bytes):
     for name in [name for name in arrays if name + ".dtype" in arrays]:
         stored = str(arrays.pop(name + ".dtype"))
         if stored in ML_DTYPES:
-            try:
-                import ml_dtypes
-            except ImportError:
-                continue  # the raw integers
-            arrays[name] = arrays[name].view(getattr(ml_dtypes, ML_DTYPES[stored]))
+            arrays[name] = with_type(arrays[name], stored)
     return arrays

@@ -243,13 +243,7 @@ class Client:
                  precision: typing.Optional[str] = None, format: typing.Optional[str] = None) -> Fields:
         """Stores a model file as the newest version of a name. Weights in other files do not travel."""
         where = path_of("/v1/models/{model}", name, alias=list(alias) or None, precision=precision, format=format)
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            connection, response = self._http.open("POST", where, file, {"Content-Length": str(size)})
-            try:
-                return json.loads(response.read())
-            finally:
-                self._http.done(connection, response)
+        return self._http.upload(where, path)
 
     def rm(self, reference: str) -> Fields:
         """Removes a model ("NAME") or one version of it."""
@@ -300,13 +294,7 @@ class Client:
     def restore(self, path: Path, *, with_outputs: bool = False, device: typing.Optional[str] = None) -> Job:
         """A job from a checkpoint file."""
         where = path_of("/v1/checkpoints", with_outputs=1 if with_outputs else None, device=device)
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            connection, response = self._http.open("POST", where, file, {"Content-Length": str(size)})
-            try:
-                return Job(self, json.loads(response.read())["job"])
-            finally:
-                self._http.done(connection, response)
+        return Job(self, self._http.upload(where, path)["job"])
 
     # ---- the node ----
 
