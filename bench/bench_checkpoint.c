@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "bench/bench_program.h"
 #include "kernels/registry/device_registry.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "serialize/checkpoint/checkpoint.h"
 #include "serialize/container/executable_file.h"
 #include "vm/execution/snapshot.h"
@@ -43,13 +44,6 @@ static float normal(uint64_t *state) {
     return (float)sum;
 }
 
-static uint16_t to_half(float value) {
-    _Float16 half = (_Float16)value;
-    uint16_t bits;
-    memcpy(&bits, &half, sizeof bits);
-    return bits;
-}
-
 static Error *make_tensor(Bench *bench, uint32_t index, uint64_t bytes) {
     bool half = index % 2 == 1;
     int64_t count = (int64_t)(bytes / (half ? 2 : 4));
@@ -63,7 +57,7 @@ static Error *make_tensor(Bench *bench, uint32_t index, uint64_t bytes) {
     for (int64_t i = 0; i < count; i++) {
         float value = normal(&state);
         if (half)
-            ((uint16_t *)tensor_data(tensor))[i] = to_half(value * scales[i % CHANNELS]);
+            ((uint16_t *)tensor_data(tensor))[i] = dtype_scalar_float16(value * scales[i % CHANNELS]);
         else
             ((float *)tensor_data(tensor))[i] = value;
     }

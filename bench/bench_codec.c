@@ -9,6 +9,7 @@
 #include "base/allocator.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "kernels/tensor/dtype_scalar.h"
 #include "serialize/chunk/chunk.h"
 #include "serialize/chunk/codec_context.h"
 #include "serialize/arrays/safetensors.h"
@@ -38,21 +39,8 @@ static float random_normal(void) {
     return (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
 }
 
-static uint16_t to_bfloat16(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static uint16_t to_float16(float value) {
-    _Float16 half = (_Float16)value;
-    uint16_t bits;
-    memcpy(&bits, &half, sizeof bits);
-    return bits;
-}
-
 static Error *convert_16(
-    const float *from, size_t count, uint16_t (*convert)(float), uint8_t **out) {
+    const float *from, size_t count, uint16_t (*convert)(double), uint8_t **out) {
     void *memory = NULL;
     TRY(memory_map(count * 2, &memory));
     for (size_t i = 0; i < count; i++) ((uint16_t *)memory)[i] = convert(from[i]);
@@ -161,8 +149,8 @@ static Error *run_synthetic(void) {
     float *normal = memory, *other = changed;
     uint8_t *half = NULL, *brain = NULL;
     for (size_t i = 0; i < COUNT; i++) normal[i] = random_normal();
-    TRY(convert_16(normal, COUNT, to_float16, &half));
-    TRY(convert_16(normal, COUNT, to_bfloat16, &brain));
+    TRY(convert_16(normal, COUNT, dtype_scalar_float16, &half));
+    TRY(convert_16(normal, COUNT, dtype_scalar_bfloat16, &brain));
     TRY(run((Data){"normal fp32", CHUNK_FILTER_FLOAT32, memory, SYNTHETIC_SIZE, 1.203, 3.5, 7.8}));
     TRY(run((Data){"normal fp16", CHUNK_FILTER_FLOAT16, half, SYNTHETIC_SIZE / 2, 0, 0, 0}));
     TRY(run((Data){"normal bf16", CHUNK_FILTER_BFLOAT16, brain, SYNTHETIC_SIZE / 2, 0, 0, 0}));
@@ -173,7 +161,7 @@ static Error *run_synthetic(void) {
     TRY(run((Data){
         "5 % not zero fp32", CHUNK_FILTER_FLOAT32, changed, SYNTHETIC_SIZE, 14.1, 1.44, 3.0}));
     for (size_t i = 0; i < COUNT; i++) {
-        uint32_t bits = (uint32_t)to_bfloat16(normal[i]) << 16;
+        uint32_t bits = (uint32_t)dtype_scalar_bfloat16(normal[i]) << 16;
         memcpy(&other[i], &bits, sizeof bits);
     }
     TRY(run((Data){
@@ -218,8 +206,8 @@ static Error *run_weights(const char *path) {
         size += array->size;
     }
     if (size == 0) FAIL(INVALID, "%s has no float32 arrays", path);
-    TRY(convert_16(memory, size / 4, to_bfloat16, &brain));
-    TRY(convert_16(memory, size / 4, to_float16, &half));
+    TRY(convert_16(memory, size / 4, dtype_scalar_bfloat16, &brain));
+    TRY(convert_16(memory, size / 4, dtype_scalar_float16, &half));
     TRY(run((Data){"weights fp32", CHUNK_FILTER_FLOAT32, memory, size, 1.217, 3.2, 7.07}));
     TRY(run((Data){"weights bf16", CHUNK_FILTER_BFLOAT16, brain, size / 2, 1.504, 2.25, 5.15}));
     TRY(run((Data){"weights fp16", CHUNK_FILTER_FLOAT16, half, size / 2, 1.179, 2.56, 4.4}));

@@ -298,13 +298,13 @@ class Module:
         return handle_of("layover_module_get_model", self.handle)
 
 
-class Type(ctypes.Structure):
-    _fields_ = [("dtype", DType), ("rank", c_int32), ("dims", c_int64 * 8)]
+class Port(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("dtype", c_char_p), ("rank", c_int32), ("dims", POINTER(c_int64)),
+                ("symbols", POINTER(c_char_p)), ("is_list", c_int), ("is_optional", c_int)]
 
     def read(self):
-        """(element type or None, shape or None)"""
-        dtype = _numpy_dtype(self.dtype) if self.dtype.bits else None
-        return dtype, None if self.rank < 0 else tuple(self.dims[:self.rank])
+        """(name of the element type, shape or None)"""
+        return self.dtype.decode(), None if self.rank < 0 else tuple(self.dims[:self.rank])
 
 
 class Ports:
@@ -318,8 +318,8 @@ class Ports:
 
     def type(self, which, index):
         """which: input or output."""
-        found = Type()
-        call(f"layover_model_{which}_type", self.model, self.function, c_uint32(index), byref(found))
+        found = Port()
+        call(f"layover_model_{which}", self.model, self.function, c_uint32(index), byref(found))
         return found.read()
 
     def find_output(self, name):

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from one_node import check, expected
+from one_node import byte_weights, check, expected
 from onnx import TensorProto, helper, numpy_helper
 
 RANDOM = np.random.default_rng(13)
@@ -16,8 +16,7 @@ def floats(*shape, low=-1, high=1):
 
 
 def weights(dtype):
-    limits = np.iinfo(dtype)
-    return RANDOM.integers(limits.min, limits.max + 1, (DEPTH, COLUMNS)).astype(dtype)
+    return byte_weights(RANDOM, DEPTH, COLUMNS) if dtype == np.int8 else RANDOM.integers(0, 256, (DEPTH, COLUMNS)).astype(dtype)
 
 
 def zeros(dtype, *shape):

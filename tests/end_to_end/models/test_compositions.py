@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from harness import REFUSED, ROOT, write_unchecked
-from one_node import check, expected, model_of, name_of
+from one_node import byte_weights, check, expected, model_of, name_of
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions.def")
 SEED = np.random.default_rng(7)
@@ -26,6 +26,10 @@ def u8(*shape):
 
 def i8(*shape):
     return bytes_of(np.int8, *shape)
+
+
+def w8(*shape):
+    return byte_weights(SEED, *shape)
 
 
 def scale(value=0.05):
@@ -97,25 +101,25 @@ CASES = [
                                                                        "channels_last": 1}, 1),
     ("QLinearWhere", [SEED.integers(0, 2, (3, 4)).astype(bool), u8(3, 4), *QUANTIZED, u8(3, 4), *QUANTIZED, scale(0.06),
                       zero(4)], {}, 1),
-    ("MatMulIntegerToFloat", [u8(3, 4), i8(4, 5), scale(), scale(), zero(3), zero(2, np.int8), f(5)], {}, 1),
+    ("MatMulIntegerToFloat", [u8(3, 4), w8(4, 5), scale(), scale(), zero(3), zero(2, np.int8), f(5)], {}, 1),
     ("MatMulIntegerToFloat", [u8(3, 4), u8(4, 5), scale(), f(5)], {}, 1),
-    ("DynamicQuantizeMatMul", [f(3, 4), i8(4, 5), scale(), zero(2, np.int8)], {}, 1),
-    ("DynamicQuantizeMatMul", [f(3, 4), i8(4, 5), f(5), None, f(5)], {}, 1),
+    ("DynamicQuantizeMatMul", [f(3, 4), w8(4, 5), scale(), zero(2, np.int8)], {}, 1),
+    ("DynamicQuantizeMatMul", [f(3, 4), w8(4, 5), f(5), None, f(5)], {}, 1),
     ("QGemm", [u8(3, 4), *QUANTIZED, u8(4, 5), *QUANTIZED, ids(50, 5), scale(2.0), zero(100)], {}, 1),
     ("QGemm", [u8(3, 4), *QUANTIZED, u8(5, 4), *QUANTIZED], {"transB": 1, "alpha": 0.5}, 1),
     ("QLinearConcat", [scale(0.06), zero(4), u8(2, 3), scale(), zero(), u8(2, 4), scale(0.07), zero(1)], {"axis": 1}, 1),
-    ("DynamicQuantizeLSTM", [f(4, 1, 3), i8(1, 3, 8), i8(1, 2, 8), f(1, 16), None, None, None, None, np.array([0.005], np.float32),
+    ("DynamicQuantizeLSTM", [f(4, 1, 3), w8(1, 3, 8), w8(1, 2, 8), f(1, 16), None, None, None, None, np.array([0.005], np.float32),
                              np.array([0], np.int8), np.array([0.005], np.float32), np.array([0], np.int8)], {"hidden_size": 2}, 3),
     ("DynamicQuantizeLSTM", [f(6, 1, 70), u8(2, 70, 256), u8(2, 64, 256), f(2, 512), None, f(2, 1, 64), f(2, 1, 64), None,
                              np.array([0.002, 0.003], np.float32), np.array([120, 120], np.uint8),
                              np.array([0.002, 0.001], np.float32), np.array([128, 128], np.uint8)],
      {"hidden_size": 64, "direction": "bidirectional"}, 3),
     ("NhwcMaxPool", [u8(1, 6, 6, 3)], {"kernel_shape": [2, 2], "strides": [2, 2]}, 1),
-    ("QLinearConv", [u8(1, 3, 6, 5), *QUANTIZED, i8(4, 3, 3, 3), *WEIGHTS, scale(2.0), zero(9)], {"pads": [1, 1, 1, 1]}, 1),
-    ("QLinearConv", [u8(2, 6, 5, 3), *QUANTIZED, i8(4, 3, 3, 3), SCALES, zero(0, np.int8), scale(2.0), zero(9), ids(500, 4)],
+    ("QLinearConv", [u8(1, 3, 6, 5), *QUANTIZED, w8(4, 3, 3, 3), *WEIGHTS, scale(2.0), zero(9)], {"pads": [1, 1, 1, 1]}, 1),
+    ("QLinearConv", [u8(2, 6, 5, 3), *QUANTIZED, w8(4, 3, 3, 3), SCALES, zero(0, np.int8), scale(2.0), zero(9), ids(500, 4)],
      {"pads": [1, 0, 1, 2], "strides": [2, 1], "channels_last": 1}, 1),
-    ("QLinearConv", [u8(1, 6, 5, 4), *QUANTIZED, i8(4, 1, 3, 3), *WEIGHTS, scale(2.0), zero(9)], {"group": 4, "channels_last": 1}, 1),
-    ("QLinearConv", [i8(1, 7, 3), scale(), zero(1, np.int8), i8(4, 3, 2), *WEIGHTS, scale(2.0), zero(9, np.int8)],
+    ("QLinearConv", [u8(1, 6, 5, 4), *QUANTIZED, w8(4, 1, 3, 3), *WEIGHTS, scale(2.0), zero(9)], {"group": 4, "channels_last": 1}, 1),
+    ("QLinearConv", [i8(1, 7, 3), scale(), zero(1, np.int8), w8(4, 3, 2), *WEIGHTS, scale(2.0), zero(9, np.int8)],
      {"channels_last": 1, "auto_pad": "SAME_UPPER"}, 1),
     ("ExpandDims", [f(3, 4), np.int32(1)], {}, 1),
     ("GatherND", [f(3, 4), np.array([[0, 1], [2, 3]], np.int64)], {}, 1),

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from harness import REFUSED, ROOT, write_npz, write_unchecked
-from one_node import check, expected, model_of, name_of, run_with_stops
+from one_node import byte_weights, check, expected, model_of, name_of, run_with_stops
 from onnx import TensorProto, helper
 
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_attention.def")
@@ -130,7 +130,7 @@ GROUPED = [
 WORDS = SEED.integers(0, 5, (BATCH, ROWS)).astype(np.int32)
 TABLES = [u8(9, 8), u8(6, 8)]
 ZERO = np.uint8(128)
-QUANTIZED = [u8(BATCH, ROWS, 5), i8(5, 24), f(24), np.float32(0.05)]
+QUANTIZED = [u8(BATCH, ROWS, 5), byte_weights(SEED, 5, 24), f(24), np.float32(0.05)]
 CASES += [
     ("QAttention", [*QUANTIZED, np.float32(0.02)], TWO, 2),
     ("QAttention", [*QUANTIZED, np.float32(0.02), i([2, 3]), np.uint8(3), np.int8(2)], TWO, 1),
