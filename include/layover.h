@@ -6,7 +6,8 @@
  *
  * Tensors cross this border as DLPack's managed tensors in host memory. Handles are opaque; the
  * caller who made a handle owns it. Threads: several threads may use a model at once; an execution
- * belongs to one thread at a time, except for layover_execution_request_suspend.
+ * belongs to one thread at a time, except for layover_execution_request_suspend. Processes: a forked
+ * process opens its models again; those of its parent are CONFLICT there.
  *
  *   LayoverModel *model; LayoverExecution *execution; LayoverState state;
  *   DLManagedTensor *inputs[1] = {...}, *output;
@@ -328,6 +329,75 @@ LAYOVER_API LayoverError *layover_execution_invoke_saved(
  * tuple inwards. Errors: CONFLICT it is not finished; INVALID there is no such field. */
 LAYOVER_API LayoverError *layover_execution_get_output(LayoverExecution *execution,
     const uint32_t *path, uint32_t path_count, LayoverValue *out_value);
+
+/* ---- Homes: models that are stored under names, without a daemon. ----
+ *
+ * A handle names a home and locks nothing: each function below opens the home and closes it, as a
+ * command of the command line does. A reference is "resnet" (the newest version), "resnet@3" or
+ * "resnet@prod". An answer is a JSON text, a value of the kind LAYOVER_STRING: the object that
+ * `layover --json` prints for the verb, or an array of the objects that the verb prints.
+ *
+ * Errors:  each function: REFUSED another process, such as a daemon, has the home; CORRUPT, IO.
+ * Threads: any; calls of one process wait for each other. */
+
+typedef struct LayoverHome LayoverHome;
+/* Makes a handle.
+ *
+ * path:   the home's folder; NULL: $LAYOVER_HOME, else $XDG_DATA_HOME/layover, else
+ *         $HOME/.local/share/layover. A missing home is made when it is first used.
+ * tenant: whose models these are; NULL: those of the tenant "default".
+ * Errors: INVALID the path is empty; NOT_FOUND none of the variables is set. */
+LAYOVER_API LayoverError *layover_home_open(
+    const char *path, const char *tenant, LayoverHome **out_home);
+LAYOVER_API void layover_home_close(LayoverHome *home);
+/* The home's folder, which the handle owns. */
+LAYOVER_API const char *layover_home_path(const LayoverHome *home);
+
+/* What a registration may say. All members may be 0 or NULL. */
+typedef struct LayoverRegistration {
+    const char *const *aliases; /* names that the version gets, too */
+    uint32_t alias_count;
+    const char *format;    /* "onnx", "relay", "nnvm", "lva", "lvx", "relax"; NULL: by the file */
+    const char *precision; /* "fp32", "bf16" or "int8" */
+    const char *params;    /* the file of the weights of a graph of NNVM */
+    const char *library;   /* the library of a graph of TVM's graph executor */
+    int follow_links;      /* not 0: external data may be wherever links lead to */
+    int no_prepare;        /* not 0: the weights are packed for this machine by the first run */
+} LayoverRegistration;
+/* Stores a model's file, or an executable (.lvx), as the newest version of a name. */
+LAYOVER_API LayoverError *layover_home_register(LayoverHome *home, const char *name,
+    const char *file, const LayoverRegistration *registration, LayoverValue *out_json);
+/* Lists all versions of all models, as an array. */
+LAYOVER_API LayoverError *layover_home_models(LayoverHome *home, LayoverValue *out_json);
+/* Describes a version with its functions. Errors: NOT_FOUND. */
+LAYOVER_API LayoverError *layover_home_show(
+    LayoverHome *home, const char *reference, LayoverValue *out_json);
+/* Makes an alias name a version. Errors: INVALID a name; NOT_FOUND the version. */
+LAYOVER_API LayoverError *layover_home_alias(LayoverHome *home, const char *name, const char *alias,
+    int64_t version, LayoverValue *out_json);
+/* Removes a model ("resnet") or one version of it; layover_home_gc gives the space back. */
+LAYOVER_API LayoverError *layover_home_remove(
+    LayoverHome *home, const char *reference, LayoverValue *out_json);
+/* Writes a version to a file: an executable, or, if the path ends in ".bin", the Relax executable
+ * that it was made from. Errors: CONFLICT it was made from none. */
+LAYOVER_API LayoverError *layover_home_export(
+    LayoverHome *home, const char *reference, const char *path, LayoverValue *out_json);
+/* Prints a version as assembly (docs/isa.md), with the constants' data if with_data is not 0. The
+ * answer is that text itself. */
+LAYOVER_API LayoverError *layover_home_disasm(
+    LayoverHome *home, const char *reference, int with_data, LayoverValue *out_text);
+/* Checks everything that the home stores. Faults that were found are in the answer.
+ *
+ * repair:      not 0: sets settings of tenants that make no sense to their defaults, and counts
+ *              anew what tenants have stored.
+ * repair_from: NULL, or an exported file that still has what is missing or damaged here. */
+LAYOVER_API LayoverError *layover_home_fsck(
+    LayoverHome *home, int repair, const char *repair_from, LayoverValue *out_json);
+/* Deletes what nothing refers to. */
+LAYOVER_API LayoverError *layover_home_gc(LayoverHome *home, LayoverValue *out_json);
+/* Opens a model of the home, as layover_model_open does. */
+LAYOVER_API LayoverError *layover_home_open_model(
+    LayoverHome *home, const char *reference, const char *device, LayoverModel **out_model);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,10 @@
 #include <stdio.h>
 
 #include "scheduler/http/routes/model_json.h"
-#include "scheduler/node/job_policy.h"
-#include "scheduler/node/model_loader.h"
 #include "tools/client/model_access.h"
 #include "tools/client/progress.h"
 #include "tools/client/route_call.h"
+#include "tools/models/model_home.h"
 
 const CommandOption command_fsck_options[] = {
     {"repair-from", "FILE", false,
@@ -56,24 +55,14 @@ static void say_found(json_object *found, int64_t count) {
 static Error *check_here(
     const CommandContext *context, const char *path, Progress *progress, json_object **out) {
     ModelAccess OWN_ACCESS(access) = {0};
-    OWN(Container, copy) = NULL;
     OWN(FsckResult, result) = NULL;
-    ChunkSource source = {0};
-    TRY(model_access_open(context, true, &access));
-    if (path) {
-        TRY(container_open_path(CONTAINER_ANY, path, &copy));
-        source = container_get_source(copy);
-    }
-    FsckOptions options = {
-        .pool = access.pool,
-        .check_manifest = model_loader_check_manifest,
-        .check_policy = job_policy_check,
+    const FsckOptions options = {
         .repair = command_flag(context, "repair"),
-        .repair_from = path ? &source : NULL,
         .progress = show_progress,
         .progress_context = progress,
     };
-    TRY(fsck_run(access.store, &options, &result));
+    TRY(model_access_open(context, true, &access));
+    TRY(model_home_check(access.store, access.pool, &options, path, &result));
     return model_fsck_json(result, out);
 }
 

@@ -13,7 +13,7 @@
 #include "tools/run/precision_report.h"
 #include "tools/client/progress.h"
 #include "tools/client/remote_models.h"
-#include "tools/run/run_machine.h"
+#include "tools/models/model_home.h"
 
 #define NO_PREPARE                                                                                 \
     { "no-prepare", NULL, false, "leaves packing the weights for this machine to the first run" }
@@ -70,7 +70,7 @@ static Error *describe(const ModelVersion *version, const Executable *executable
 static void prepare(
     const CommandContext *context, const ModelAccess *access, Executable *executable) {
     if (command_flag(context, "no-prepare")) return;
-    Error *error = run_machine_prepare(access, executable);
+    Error *error = model_home_prepare(access->store, access->pool, executable);
     if (error && !context->quiet && !context->json)
         (void)fprintf(stderr, "layover: not prepared for this machine: %s\n", error_message(error));
     error_free(error);

@@ -26,6 +26,8 @@ LayoverModel *layover_model_retain(LayoverModel *model) {
 
 void layover_model_close(LayoverModel *model) {
     if (!model || !refcount_release(&model->refcount)) return;
+    if (model->process != library_process_number())
+        return; /* its threads are not in this process */
     residency_release(model->residency);
     packed_registry_release(model->packed);
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_release(model->reserves[slot]);
@@ -36,10 +38,11 @@ void layover_model_close(LayoverModel *model) {
     memory_free(model);
 }
 
-static Error *make_resident(LayoverModel *model, const char *name, const char *device) {
+static Error *make_resident(
+    LayoverModel *model, const LayoverHome *home, const char *name, const char *device) {
     OWN(Executable, executable) = NULL;
     OWN(Device, opened) = NULL;
-    TRY(library_read_model(name, model->pool, &executable));
+    TRY(library_read_model(home, name, model->pool, &executable));
     TRY(device_open("cpu", &model->host));
     TRY(device_open(device, &opened));
     if (opened->class_ == model->host->class_)
@@ -51,21 +54,23 @@ static Error *make_resident(LayoverModel *model, const char *name, const char *d
     return residency_create(executable, model->host, model->device, model->pool, &model->residency);
 }
 
-Error *library_open_model(const char *name, const char *device, LayoverModel **out) {
+Error *library_open_model(
+    const LayoverHome *home, const char *name, const char *device, LayoverModel **out) {
     void *memory;
     TRY(memory_alloc(1, sizeof(LayoverModel), &memory));
     OWN(LayoverModel, model) = memory;
     refcount_init(&model->refcount);
+    model->process = library_process_number();
     model->threads = 1;
     TRY(worker_pool_create("layover", worker_pool_core_count(), &model->pool));
     TRY(packed_registry_create(&model->packed));
-    TRY(make_resident(model, name, device));
+    TRY(make_resident(model, home, name, device));
     *out = TAKE(model);
     return NULL;
 }
 
 LayoverError *layover_model_open(const char *name, const char *device, LayoverModel **out_model) {
-    return library_error(library_open_model(name, device, out_model));
+    return library_error(library_open_model(NULL, name, device, out_model));
 }
 
 void layover_model_set_threads(LayoverModel *model, uint32_t threads) {
@@ -115,6 +120,7 @@ ExecutionOptions library_options(const LayoverModel *model) {
 
 Error *library_make_execution(LayoverModel *model, LayoverExecution **out) {
     void *memory;
+    TRY(library_process_check(model));
     TRY(memory_alloc(1, sizeof(LayoverExecution), &memory));
     LayoverExecution *execution = memory;
     execution->model = model;
@@ -167,7 +173,7 @@ LayoverError *layover_execution_start(LayoverModel *model, const char *function,
 }
 
 void layover_execution_free(LayoverExecution *execution) {
-    if (!execution) return;
+    if (!execution || library_process_number() != execution->model->process) return;
     execution_release(execution->execution);
     layover_model_close(execution->model);
     memory_free(execution);
@@ -176,6 +182,7 @@ void layover_execution_free(LayoverExecution *execution) {
 Error *library_run(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
     RunResult result = {.kind = RUN_SLICE_ENDED};
     TRY(library_check_outside_host());
+    TRY(library_process_check(execution->model));
     while (result.kind == RUN_SLICE_ENDED)
         TRY(execution_run(execution->execution, (Budget){instructions}, &result));
     if (result.kind == RUN_NEEDS_MEMORY)

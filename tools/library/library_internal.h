@@ -11,6 +11,7 @@ enum {
 
 struct LayoverModel {
     Refcount refcount;
+    uint32_t process;      /* library_process_number when the model was opened */
     Device *host, *device; /* the same device for cpu */
     WorkerPool *pool;
     Residency *residency;
@@ -51,7 +52,9 @@ DEFINE_OWN(LayoverExecution, layover_execution_free);
 static inline LayoverError *library_error(Error *owned_error) {
     return (LayoverError *)owned_error;
 }
-MUST_CHECK Error *library_open_model(const char *name, const char *device, LayoverModel **out);
+/* home: NULL: name is a file or a reference to the default home; else a reference to that home. */
+MUST_CHECK Error *library_open_model(
+    const LayoverHome *home, const char *name, const char *device, LayoverModel **out);
 ExecutionOptions library_options(const LayoverModel *model);
 /* Makes a handle without an execution. */
 MUST_CHECK Error *library_make_execution(LayoverModel *model, LayoverExecution **out);
@@ -62,8 +65,28 @@ MUST_CHECK Error *library_run(
 /* ---- library_models.c ---- */
 
 /* Reads a model: a file of any format, compiled where that is needed, or a reference to the default
- * home. */
-MUST_CHECK Error *library_read_model(const char *name, WorkerPool *pool, Executable **out);
+ * home, or, with a home, a reference to that one. */
+MUST_CHECK Error *library_read_model(
+    const LayoverHome *home, const char *name, WorkerPool *pool, Executable **out);
+
+/* ---- library_home.c ---- */
+
+DEFINE_OWN(LayoverHome, layover_home_close);
+MUST_CHECK Error *library_home_open(const char *path, const char *tenant, LayoverHome **out);
+/* Reads a stored model of a home that is there. */
+MUST_CHECK Error *library_home_read(
+    const LayoverHome *home, const char *reference, WorkerPool *pool, Executable **out);
+
+/* ---- library_process.c ---- */
+
+/* A number that is another one in a forked process. */
+uint32_t library_process_number(void);
+/* Errors: CONFLICT the model was opened before this process was forked: its threads are not here.
+ */
+MUST_CHECK Error *library_process_check(const LayoverModel *model);
+/* Held while this process has a home open: a home has one owner. */
+void library_process_lock_homes(void);
+void library_process_unlock_homes(void);
 
 /* ---- library_value.c ---- */
 

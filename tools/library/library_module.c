@@ -52,7 +52,7 @@ LayoverError *layover_module_create(LayoverModule **out_module) {
 static Error *load(const char *name, const char *device, LayoverModule **out_module) {
     OWN(LayoverModule, module) = NULL;
     TRY(create(&module));
-    TRY(library_open_model(name, device, &module->model));
+    TRY(library_open_model(NULL, name, device, &module->model));
     *out_module = TAKE(module);
     return NULL;
 }

@@ -130,15 +130,6 @@ Error *run_machine_open_stored(const CommandContext *context, const ModelAccess 
     return NULL;
 }
 
-Error *run_machine_prepare(const ModelAccess *access, Executable *executable) {
-    OWN(WeightCache, weights) = NULL;
-    OWN(Device, host) = NULL;
-    TRY(weight_cache_open(store_home(access->store), 0, &weights));
-    const WeightImages images = cached_images(weights);
-    TRY(device_open("cpu", &host));
-    return residency_prepare(executable, host, &images, access->pool);
-}
-
 void run_machine_close(RunMachine *machine) {
     run_signals_watch(NULL);
     close_devices(machine);

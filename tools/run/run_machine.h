@@ -36,10 +36,6 @@ MUST_CHECK Error *run_machine_open(const CommandContext *context, WorkerPool *po
  * executable of this identity. */
 MUST_CHECK Error *run_machine_open_stored(const CommandContext *context, const ModelAccess *access,
     const Digest *identity, const char *name, RunMachine *out_machine);
-/* Packs the weights of a model of the home for this machine's cpu and keeps them there, unless the
- * cache has them, so that the first run packs nothing. executable: with its identity and weights.
- */
-MUST_CHECK Error *run_machine_prepare(const ModelAccess *access, Executable *executable);
 void run_machine_close(RunMachine *machine);
 #define OWN_MACHINE(name) __attribute__((cleanup(run_machine_close))) name
 

@@ -76,6 +76,7 @@ PyMODINIT_FUNC PyInit__layover(void) {
                       add_type(module, "Model", &model_type_spec, &extension.model) &&
                       add_type(module, "Function", &function_type_spec, &extension.function) &&
                       add_type(module, "Run", &run_type_spec, &extension.run) &&
+                      add_type(module, "Home", &home_type_spec, &extension.home) &&
                       add_type(module, "Tensor", &tensor_type_spec, &extension.tensor) &&
                       PyModule_AddStringConstant(module, "version", layover_version()) == 0;
     if (!made) Py_CLEAR(module);

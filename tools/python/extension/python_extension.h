@@ -20,7 +20,7 @@
 /* The parts of the module that C code needs. Set once, when the module is made. */
 typedef struct ExtensionTypes {
     PyObject *make_error; /* of layover/_errors.py: an exception of a code and a text */
-    PyTypeObject *model, *function, *run, *tensor;
+    PyTypeObject *model, *function, *run, *tensor, *home;
     /* Functions of layover/_arrays.py, NULL until they are first needed: importing numpy takes
      * longer than everything else. */
     PyObject *to_array, *to_numpy, *to_texts, *asarray;
@@ -87,6 +87,13 @@ PyObject *run_wrap(FunctionObject *function, LayoverExecution *owned_execution);
 /* Runs an execution without the interpreter lock; Ctrl-C stops it. instructions 0: no limit.
  * False: an exception is set; the execution stands between two instructions. */
 bool run_advance(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+
+/* ---- python_home.c ---- */
+
+extern PyType_Spec home_type_spec;
+/* Borrowed. object: of the type Home. */
+LayoverHome *home_get(PyObject *object);
+
 /* ---- python_model.c ---- */
 
 extern PyType_Spec model_type_spec;

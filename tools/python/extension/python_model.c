@@ -19,18 +19,19 @@ static void dealloc(PyObject *object) {
 }
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static const char *const names[] = {"name", "device", "threads", NULL};
-    PyObject *path;
+    static const char *const names[] = {"name", "device", "threads", "home", NULL};
+    PyObject *path, *home = NULL;
     const char *device = "cpu";
     unsigned int threads = 1;
     LayoverModel *model;
     LayoverError *error;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|sI:Model", (char **)(uintptr_t)names,
-            PyUnicode_FSConverter, &path, &device, &threads))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|sIO!:Model", (char **)(uintptr_t)names,
+            PyUnicode_FSConverter, &path, &device, &threads, extension.home, &home))
         return NULL;
     const char *text = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS;
-    error = layover_model_open(text, device, &model);
+    error = home ? layover_home_open_model(home_get(home), text, device, &model)
+                 : layover_model_open(text, device, &model);
     Py_END_ALLOW_THREADS;
     Py_DECREF(path);
     if (error) return raise_error(error);

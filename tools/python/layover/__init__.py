@@ -8,20 +8,22 @@
     run.checkpoint("half.lvc")
     scores = layover.resume("half.lvc", model).result()
 """
+import importlib
+
 from layover._errors import (CancelledError, ConflictError, CorruptError, Error, ExhaustedError, FileError, InvalidError,
                              NotFoundError, RefusedError, Suspended, UnreachableError, UnsupportedError)
 from layover._layover import Run, Tensor, version as __version__
 from layover._model import Model, load, resume
 from layover._values import Outputs, Port
 
-__all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError",
+__all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError", "Home",
            "InvalidError", "Job", "Model", "NotFoundError", "Outputs", "Port", "RefusedError", "Run", "Suspended", "Tensor",
            "UnreachableError", "UnsupportedError", "load", "resume", "__version__"]
 
 
 def __getattr__(name):
-    """The client is loaded when it is first used: most programs run models alone."""
-    if name in ("Client", "Job"):
-        from layover import client
-        return getattr(client, name)
+    """Modules are loaded when they are first used: most programs run models alone."""
+    module = {"Client": "client", "Job": "client", "Home": "home"}.get(name)
+    if module:
+        return getattr(importlib.import_module("layover." + module), name)
     raise AttributeError(f"module 'layover' has no attribute {name!r}")

@@ -5,6 +5,9 @@ import typing
 import layover._layover as _c
 from layover._values import Port
 
+if typing.TYPE_CHECKING:
+    from layover.home import Home
+
 Path = typing.Union[str, "os.PathLike[str]"]
 
 
@@ -16,11 +19,11 @@ class Model(_c.Model):
     several as Outputs. Several threads may call one model at a time.
     """
 
-    __slots__ = ("path", "device")
+    __slots__ = ("path", "device", "home")
 
-    def __new__(cls, path: Path, device: str = "cpu", threads: int = 1):
-        model = super().__new__(cls, path, device, threads)
-        model.path, model.device = path, device
+    def __new__(cls, path: Path, device: str = "cpu", threads: int = 1, home: "typing.Optional[Home]" = None):
+        model = super().__new__(cls, path, device, threads, **({"home": home._c} if home is not None else {}))
+        model.path, model.device, model.home = path, device, home
         return model
 
     @property
@@ -64,5 +67,5 @@ def resume(path: Path, model: typing.Union[Model, Path], device: typing.Optional
     if not isinstance(model, Model):
         model = load(model, device or "cpu")
     elif device is not None and device != model.device:
-        model = load(model.path, device)
+        model = Model(model.path, device, home=model.home)
     return model.resume(path)
