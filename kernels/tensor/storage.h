@@ -30,6 +30,7 @@ typedef struct Storage {
      * others hold the storage, since the bytes that they see do not change. */
     bool append;
     uint8_t slot;            /* the slot of the execution: 0 host, 1 device */
+    uint32_t unwritten;      /* of an opaque storage: its tensors that are not written */
     uint32_t constant_index; /* index in the executable's constants, or STORAGE_NOT_CONSTANT */
     Device *device;          /* borrowed: outlives its storages */
     MemoryPool *pool;        /* exists as long as its block; NULL: memory belongs to owner */

@@ -127,8 +127,14 @@ Tensor *tensor_retain(Tensor *tensor) {
 
 void tensor_release(Tensor *tensor) {
     if (!tensor || !refcount_release(&tensor->refcount)) return;
+    tensor_set_written(tensor);
     storage_release(tensor->storage);
     memory_free(tensor);
+}
+
+void tensor_set_unwritten(Tensor *tensor) {
+    if (tensor->written && tensor->storage->opaque) tensor->storage->unwritten++;
+    tensor->written = false;
 }
 
 uint64_t tensor_bytes(const Tensor *tensor) {
@@ -180,7 +186,7 @@ Error *tensor_view(Tensor *tensor, DType dtype, const Shape *shape, Tensor **out
     }
     Tensor *view;
     TRY(make(tensor->storage, tensor->offset, dtype, shape, &view));
-    view->written = tensor->written;
+    if (!tensor->written) tensor_set_unwritten(view);
     *out = view;
     return NULL;
 }

@@ -59,6 +59,13 @@ bool tensor_is_sole(const Tensor *tensor);
 MUST_CHECK Error *tensor_reshape(Tensor *tensor, const Shape *shape, Tensor **out);
 /* As tensor_reshape, read as elements of another type of as many bits. */
 MUST_CHECK Error *tensor_view(Tensor *tensor, DType dtype, const Shape *shape, Tensor **out);
+/* Changes `written`, and the storage's count of tensors that are not. On the thread of the
+ * execution. */
+void tensor_set_unwritten(Tensor *tensor);
+static inline void tensor_set_written(Tensor *tensor) {
+    if (!tensor->written && tensor->storage->opaque) tensor->storage->unwritten--;
+    tensor->written = true;
+}
 /* Copy to / from host memory of tensor_bytes size, whatever device the tensor is on. */
 MUST_CHECK Error *tensor_copy_to_host(const Tensor *tensor, void *to);
 /* Copies size bytes from byte `at` on, which must lie inside the tensor. */

@@ -160,7 +160,7 @@ static Error *read_tensor(ObjectReader *self, Value *out) {
     }
     OWN(Tensor, tensor) = NULL;
     TRY(error_recode(tensor_create(storage, offset, dtype, &shape, &tensor), ERROR_CORRUPT));
-    tensor->written = written;
+    if (!written) tensor_set_unwritten(tensor);
     if (!written && (constant || !storage->opaque))
         FAIL(CORRUPT, "an unwritten tensor outside an opaque storage");
     if (written && !constant) TRY(check_covered(&self->objects->extents[index], tensor));

@@ -33,7 +33,7 @@ static Error *new_tensor(PackedCall *call, DType dtype, const Shape *shape, Tens
     MemoryAnswer answer;
     TRY(tensor_create_in_pool(call->pools[SLOT], SLOT, dtype, shape, &answer, out));
     if (answer.kind == MEMORY_GRANTED) {
-        (*out)->written = true;
+        tensor_set_written(*out);
         return NULL;
     }
     call->memory = answer;
@@ -155,7 +155,7 @@ static Error *written_tensor(
         ((*out)->dtype != dtype || shape_count_unchecked(&(*out)->shape) != elements))
         FAIL(INVALID, "argument %u has another size or element type than the result", index);
     if ((*out)->storage->sealed) FAIL(INVALID, "argument %u must not be written", index);
-    (*out)->written = true;
+    tensor_set_written(*out);
     return NULL;
 }
 

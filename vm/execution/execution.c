@@ -89,6 +89,7 @@ static void init_call(Execution *execution) {
         .registry = execution->packed,
         .pools = {execution->pools[SLOT_HOST], execution->pools[SLOT_DEVICE]},
         .tail_function = UINT32_MAX,
+        .share_written = execution_share_written,
     };
 }
 

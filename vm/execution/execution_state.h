@@ -131,6 +131,10 @@ MUST_CHECK Error *execution_prepare_function(Execution *execution, uint32_t func
 /* Releases the top frame's registers and takes it off. */
 void execution_pop_frame(Execution *execution);
 
+/* instructions_call.c. Tensors of one storage may share bytes: marks those of the top frame and of
+ * its caller that lie inside a tensor that was written. */
+void execution_share_written(Execution *execution, const Tensor *written);
+
 /* execution_arguments.c: makes a value that fits a port, in the port's slot, sealed. name: for
  * messages. */
 MUST_CHECK Error *execution_bind(

@@ -153,15 +153,12 @@ static void share_with(const Tensor *written, const Value *value, uint32_t depth
     Tensor *tensor = value->tensor;
     const uint64_t end = written->offset + tensor_bytes(written);
     if (tensor->offset >= written->offset && tensor->offset + tensor_bytes(tensor) <= end)
-        tensor->written = true;
+        tensor_set_written(tensor);
 }
 
-/* Tensors of one storage of AllocStorage may share bytes: with one of them, those of this function
- * and of its caller are written that lie inside it. */
-static void share_written(const Execution *execution, const Tensor *written) {
+void execution_share_written(Execution *execution, const Tensor *written) {
     enum { FRAMES = 2, TUPLES_DEPTH = 4 };
     size_t end = execution->frame_count, first = end > FRAMES ? end - FRAMES : 0;
-    if (refcount_is_sole(&written->storage->refcount)) return;
     for (size_t f = first; f < end; f++) {
         const Frame *frame = &execution->frames[f];
         const uint32_t count = execution->executable->functions[frame->function].register_count;
@@ -171,15 +168,10 @@ static void share_written(const Execution *execution, const Tensor *written) {
 }
 
 /* A function that does not mark what it writes counts as writing all tensors of AllocStorage. */
-static void mark_written(
-    const Execution *execution, const PackedCall *call, const Value *arguments, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (!value_is(&arguments[i], OBJECT_TENSOR)) continue;
-        Tensor *tensor = arguments[i].tensor;
-        if (!tensor->storage->opaque || (tensor->written && !call->marks_written)) continue;
-        if (!call->marks_written) tensor->written = true;
-        if (tensor->written) share_written(execution, tensor);
-    }
+static void mark_written(const PackedCall *call, const Value *arguments, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (value_is(&arguments[i], OBJECT_TENSOR) && arguments[i].tensor->storage->opaque)
+            packed_mark_written(call, arguments[i].tensor);
 }
 
 /* Whether the call asks for memory, or for another function, instead of giving a result. */
@@ -192,7 +184,8 @@ static inline Error *call_unwatched(Execution *execution, const PackedEntry *ent
     const Value *arguments, uint32_t count, Value *out_result) {
     PackedCall *call = &execution->call;
     TRY(packed_target_call(&entry->target, entry->name, call, arguments, count, out_result));
-    if (call->memory.kind != MEMORY_NEEDED) mark_written(execution, call, arguments, count);
+    if (!call->marks_written && call->memory.kind != MEMORY_NEEDED)
+        mark_written(call, arguments, count);
     if (is_new(out_result, arguments, count))
         TRY_WRAP(accept_result(execution, out_result), "%s", entry->name);
     return NULL;

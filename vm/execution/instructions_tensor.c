@@ -99,7 +99,7 @@ static Error *alloc_in_storage(
     TRY(size_operand(operand_get(&operands[1], registers), "the offset", &offset));
     Tensor *tensor;
     TRY(tensor_create(storage, offset, (DType)operands[2].constant->integer, shape, &tensor));
-    tensor->written = false;
+    tensor_set_unwritten(tensor);
     finish(instruction, registers, OBJECT_TENSOR, tensor);
     return NULL;
 }
@@ -136,8 +136,8 @@ Error *instruction_alloc_tensor_reg(
         execution_need_memory(execution, SLOT_DEVICE, answer.bytes, out_step);
         return NULL;
     }
-    tensor->written = false;
     tensor->storage->opaque = true;
+    tensor_set_unwritten(tensor);
     execution->has_mutable = true;
     finish(instruction, registers, OBJECT_TENSOR, tensor);
     return NULL;

@@ -111,7 +111,8 @@ Error *invocation_run_destinations(Invocation *invocation, Step *out_step) {
     for (uint32_t i = 0; i < invocation->output_count; i++) TRY(gather_output(invocation, i));
     TRY(launch(invocation, out_step));
     if (*out_step == STEP_STOP) return NULL;
-    for (uint32_t i = 0; i < invocation->output_count; i++) invocation->outputs[i]->written = true;
+    for (uint32_t i = 0; i < invocation->output_count; i++)
+        tensor_set_written(invocation->outputs[i]);
     TRY(invocation_complete(invocation));
     const DecodedInstruction *instruction = invocation->instruction;
     for (uint32_t i = 2; i < instruction->operand_count; i++)

@@ -141,7 +141,7 @@ static Error *copy_tensor(ValueFreezer *freezer, Tensor *tensor, Tensor **out) {
     TRY(freeze_storage(freezer, tensor->storage, &storage));
     OWN(Tensor, copy) = NULL;
     TRY(tensor_create(storage, tensor->offset, tensor->dtype, &tensor->shape, &copy));
-    copy->written = tensor->written;
+    if (!tensor->written) tensor_set_unwritten(copy);
     uint64_t bytes = tensor_bytes(tensor);
     if (tensor->written && bytes > 0)
         TRY(device_transfer(tensor_place(copy), tensor_place(tensor), bytes));

@@ -237,12 +237,12 @@ static Error *receive(NativeReceiver *base, const NativeValue *result) {
 /* ---- calls ---- */
 
 /* The bytes of writable tensors are about to change; afterwards they count as written. */
-static void note_writes(const Arguments *arguments) {
+static void note_writes(const PackedCall *call, const Arguments *arguments) {
     for (uint32_t i = 0; i < arguments->list.value_count; i++) {
         const Value *value = arguments->sources[i];
         if (!value_is(value, OBJECT_TENSOR) || !arguments->list.values[i].tensor.writable) continue;
         storage_forget_annotation(value->tensor->storage);
-        value->tensor->written = true;
+        packed_mark_written(call, value->tensor);
     }
 }
 
@@ -255,7 +255,7 @@ static Error *call_native(
     if (!error)
         error =
             native_library_call(function->library, function->name, &arguments.list, &receiver.base);
-    if (!error && !receiver.base.again) note_writes(&arguments);
+    if (!error && !receiver.base.again) note_writes(call, &arguments);
     if (error) value_release(out_result);
     arguments_deinit(&arguments);
     return error;

@@ -4,6 +4,7 @@
  * effect. Registries are filled by tools/library/ (the C library) and by tests, and read by
  * executions on their threads. */
 #include "kernels/device/memory_pool.h"
+#include "kernels/tensor/tensor.h"
 #include "vm/objects/opaque.h"
 #include "vm/objects/packed_signature.h"
 #include "vm/objects/value.h"
@@ -30,7 +31,17 @@ typedef struct PackedCall {
     /* Set by a function that writes into no argument, or marks the tensors that it writes. After
      * other functions every tensor argument in a mutable storage counts as written. */
     bool marks_written;
+    /* Called for a tensor that was written while others of its storage are not, which may share its
+     * bytes. NULL without an execution. */
+    void (*share_written)(struct Execution *execution, const Tensor *written);
 } PackedCall;
+
+/* Marks a tensor that the function has written. */
+static inline void packed_mark_written(const PackedCall *call, Tensor *tensor) {
+    tensor_set_written(tensor);
+    if (tensor->storage->unwritten > 0 && call->share_written)
+        call->share_written(call->execution, tensor);
+}
 
 /* Arguments are borrowed; *out_result receives a reference. */
 typedef Error *PackedFunction(

@@ -166,10 +166,10 @@ Error *relax_open_written(
     return read ? tensor_copy_to_host(tensor, out->bytes) : NULL;
 }
 
-Error *relax_store(const RelaxBytes *bytes) {
+Error *relax_store(const PackedCall *call, const RelaxBytes *bytes) {
     if (bytes->owned && tensor_bytes(bytes->tensor) > 0)
         TRY(tensor_copy_from_host(bytes->tensor, bytes->owned));
-    bytes->tensor->written = true;
+    packed_mark_written(call, bytes->tensor);
     return NULL;
 }
 

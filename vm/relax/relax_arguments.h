@@ -72,5 +72,5 @@ MUST_CHECK Error *relax_check_written(
 MUST_CHECK Error *relax_open_written(
     const PackedCall *call, const char *name, Tensor *tensor, bool read, RelaxBytes *out);
 /* Brings the bytes into the tensor. */
-MUST_CHECK Error *relax_store(const RelaxBytes *bytes);
+MUST_CHECK Error *relax_store(const PackedCall *call, const RelaxBytes *bytes);
 MUST_CHECK Error *relax_expect_dtype(const char *name, const Tensor *tensor, DType dtype);

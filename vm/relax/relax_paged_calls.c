@@ -227,10 +227,10 @@ static Error *make_outputs(
     return NULL;
 }
 
-static Error *give(Tensor *to, const Tensor *from) {
+static Error *give(const PackedCall *call, Tensor *to, const Tensor *from) {
     storage_forget_annotation(to->storage);
     TRY(device_transfer(tensor_place(to), tensor_place(from), tensor_bytes(from)));
-    to->written = true;
+    packed_mark_written(call, to);
     return NULL;
 }
 
@@ -240,8 +240,8 @@ static Error *attend(PackedCall *call, Paged *paged, Attention *attention, bool 
     TRY(make_outputs(call, paged, attention, out_done));
     if (*out_done) TRY(paged_attend(call, paged, &attention->query, out_done));
     if (!*out_done) return NULL;
-    TRY(give(attention->to, attention->query.out));
-    if (attention->to_lse) TRY(give(attention->to_lse, attention->query.lse));
+    TRY(give(call, attention->to, attention->query.out));
+    if (attention->to_lse) TRY(give(call, attention->to_lse, attention->query.lse));
     return NULL;
 }
 

@@ -227,7 +227,7 @@ RELAX(attention_kv_cache_export_page_group) {
         memset(pages.bytes, 0, group_bytes(paged, pages_of(paged, sequence->length)));
     for (int64_t i = 0; i < sequence->length; i++)
         copy_row(paged, i, (uint8_t *)memory + (uint64_t)i * row_bytes, pages.bytes, false);
-    return relax_store(&pages);
+    return relax_store(call, &pages);
 }
 
 /* A member that must be there; TRY gives its value. */

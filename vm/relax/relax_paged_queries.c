@@ -156,7 +156,7 @@ static Error *write_parts(const PackedCall *call, const Paged *paged, const char
         for (int64_t i = 0; i < count; i++, to += size)
             memcpy(to, (const uint8_t *)memory + (uint64_t)i * row_bytes + from, size);
     }
-    return relax_store(&out);
+    return relax_store(call, &out);
 }
 
 RELAX(attention_kv_cache_debug_get_kv) {
@@ -241,8 +241,8 @@ RELAX(attention_kv_cache_merge_attn_output_inplace) {
     paged_load(out->dtype, other_bytes, all, others);
     merge(floats, lse_bytes.bytes, others, other_lse_bytes, rows, all / rows);
     paged_store(out->dtype, floats, all, out_bytes.bytes);
-    TRY(relax_store(&out_bytes));
-    TRY(relax_store(&lse_bytes));
+    TRY(relax_store(call, &out_bytes));
+    TRY(relax_store(call, &lse_bytes));
     Adt *pair;
     TRY(adt_create(call->meter, 0, 2, &pair));
     for (uint32_t i = 0; i < 2; i++) pair->fields[i] = value_copy(arguments[1 + i]);

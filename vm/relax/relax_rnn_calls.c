@@ -235,7 +235,7 @@ RELAX(rnn_state_get) {
             rnn_entry(of.rnn, of.value, of.layer, place, of.rnn->sequences[place].history),
             of.value->bytes);
     }
-    return relax_store(&result);
+    return relax_store(call, &result);
 }
 
 /* Written to the next entry of the history, which end_forward makes the present one. */

@@ -216,7 +216,7 @@ RELAX(apply_repetition_penalty) {
         float *value = &values[tokens.tokens[i]];
         *value = (float)(*value <= 0 ? *value * penalty : *value / penalty);
     }
-    return relax_store(&logits);
+    return relax_store(call, &logits);
 }
 
 RELAX(apply_presence_and_frequency_penalty) {
@@ -237,7 +237,7 @@ RELAX(apply_presence_and_frequency_penalty) {
         float *value = &values[tokens.tokens[i]];
         *value = (float)(*value - (counts.tokens[i] * frequency + presence));
     }
-    return relax_store(&logits);
+    return relax_store(call, &logits);
 }
 
 static void softmax(float *row, int64_t count, float scale) {
@@ -262,5 +262,5 @@ RELAX(apply_softmax_with_temperature) {
     if (shape_count_unchecked(&tensor->shape) > 0)
         softmax(
             logits.bytes, tensor->shape.dims[tensor->shape.rank - 1], (float)(1.0 / temperature));
-    return relax_store(&logits);
+    return relax_store(call, &logits);
 }

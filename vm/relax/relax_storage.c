@@ -51,7 +51,7 @@ RELAX(alloc_tensor) {
     Tensor *tensor;
     TRY(tensor_create(
         storage, (uint64_t)offset, arguments[3].dtype, &arguments[2].shape->shape, &tensor));
-    tensor->written = false;
+    tensor_set_unwritten(tensor);
     *out_result = value_object(OBJECT_TENSOR, tensor);
     return NULL;
 }

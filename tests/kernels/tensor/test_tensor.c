@@ -69,7 +69,7 @@ static void test_tensor_reshape_keeps_bytes_and_written_bit(void **state) {
     Shape shape = {.rank = 1, .dims = {6}}, square = {.rank = 2, .dims = {2, 3}};
     Shape wrong = {.rank = 2, .dims = {2, 2}}, overflow = {.rank = 2, .dims = {1 << 30, -1}};
     assert_ok(tensor_create_on_host(device_host(), DTYPE_INT8, &shape, &tensor));
-    tensor->written = false;
+    tensor_set_unwritten(tensor);
     assert_ok(tensor_reshape(tensor, &square, &view));
     assert_ptr_equal(tensor_data(view), tensor_data(tensor));
     assert_false(view->written);

@@ -7,7 +7,7 @@ static Tensor *view(Storage *storage, uint64_t offset, int64_t count, bool writt
     Shape shape = shape_make(1, &count);
     Tensor *tensor;
     assert_ok(tensor_create(storage, offset, DTYPE_FLOAT32, &shape, &tensor));
-    tensor->written = written;
+    if (!written) tensor_set_unwritten(tensor);
     return tensor;
 }
 

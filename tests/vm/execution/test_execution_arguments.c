@@ -165,7 +165,7 @@ static void test_arguments_that_are_unwritten_are_refused(void **state) {
     (void)state;
     VmMachine machine = vm_machine(PORTS, "cpu");
     Tensor *tensor = matrix(1);
-    tensor->written = false;
+    tensor_set_unwritten(tensor);
     Value value = T(tensor);
     Execution *execution;
     assert_fails_saying(INVALID, "is not written",

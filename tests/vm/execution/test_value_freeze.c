@@ -48,7 +48,7 @@ static void test_freeze_copies_mutable_storages_once(void **state) {
     assert_ok(tensor_create(storage, 0, DTYPE_FLOAT32, &shape, &low));
     assert_ok(tensor_create(storage, 32, DTYPE_FLOAT32, &shape, &high));
     assert_ok(tensor_copy_from_host(low, (float[]){1, 2}));
-    high->written = false;
+    tensor_set_unwritten(high);
     List *list;
     assert_ok(list_create(NULL, 0, &list));
     assert_ok(list_append(list, value_object(OBJECT_TENSOR, low)));

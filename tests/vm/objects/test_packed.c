@@ -62,11 +62,47 @@ static void test_packed_registry_knows_kinds_of_opaque_objects(void **state) {
     packed_registry_release(registry);
 }
 
+static void count_shared(struct Execution *execution, const Tensor *written) {
+    (void)written;
+    ++*(int *)(void *)execution;
+}
+
+/* Looking for tensors that share bytes costs time, so only a storage with unwritten ones asks for
+ * it. */
+static void test_packed_mark_written_shares_only_with_unwritten_tensors(void **state) {
+    (void)state;
+    OWN(Storage, storage) = NULL;
+    Tensor *tensors[3];
+    int looks = 0;
+    const Shape shape = shape_make(1, (int64_t[]){2});
+    const PackedCall call = {.execution = (void *)&looks, .share_written = count_shared};
+    assert_ok(storage_create_on_host(device_host(), 64, &storage));
+    storage->opaque = true;
+    for (int i = 0; i < 2; i++) {
+        assert_ok(tensor_create(storage, 0, DTYPE_FLOAT32, &shape, &tensors[i]));
+        tensor_set_unwritten(tensors[i]);
+    }
+    assert_ok(tensor_reshape(tensors[0], &shape, &tensors[2]));
+    assert_int_equal(storage->unwritten, 3);
+    packed_mark_written(&call, tensors[1]);
+    packed_mark_written(&call, tensors[1]);
+    assert_int_equal(looks, 2);
+    packed_mark_written(&call, tensors[2]);
+    assert_int_equal(looks, 3);
+    tensor_release(tensors[0]);
+    assert_int_equal(storage->unwritten, 0);
+    packed_mark_written(&call, tensors[1]);
+    assert_int_equal(looks, 3);
+    tensor_release(tensors[1]);
+    tensor_release(tensors[2]);
+}
+
 int test_packed(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packed_registry_finds_what_was_added),
         cmocka_unit_test(test_packed_object_keeps_its_registry),
         cmocka_unit_test(test_packed_registry_knows_kinds_of_opaque_objects),
+        cmocka_unit_test(test_packed_mark_written_shares_only_with_unwritten_tensors),
     };
     return cmocka_run_group_tests_name("packed", tests, NULL, NULL);
 }

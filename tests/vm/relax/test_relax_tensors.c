@@ -27,7 +27,7 @@ static void test_relax_tensors_refuse_what_they_cannot_read(void **state) {
 static void test_relax_tensors_refuse_unwritten_ones(void **state) {
     (void)state;
     Value tensor = relax_int32s(1, (int32_t[]){1});
-    tensor.tensor->written = false;
+    tensor_set_unwritten(tensor.tensor);
     const int64_t one = 1;
     relax_refuses("the condition is not written", "vm.builtin.read_if_cond",
         RELAX_ARGUMENTS(value_copy(tensor)));
