@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/sanitizers.h"
 #include "kernels/cpu/core/cpu_internal.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -51,15 +52,20 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
     struct cpu_variants_need_semicolon_##name
 #endif
 
-/* A sanitizer checks every access: unrolled, a kernel of vectors would compile for a minute. */
+/* CPU_UNROLL: of loops over vectors. CPU_SPECIALISED: a function that is compiled once for each of
+ * its constant arguments. A sanitizer checks every access: with either, a file of kernels would
+ * compile for minutes. */
 #if defined(__clang__)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if BUILT_WITH_ADDRESS_SANITIZER || BUILT_WITH_THREAD_SANITIZER
 #define CPU_UNROLL
+#define CPU_SPECIALISED static __attribute__((noinline))
 #else
 #define CPU_UNROLL _Pragma("unroll")
+#define CPU_SPECIALISED CPU_INLINE
 #endif
 #else
 #define CPU_UNROLL _Pragma("GCC unroll 32")
+#define CPU_SPECIALISED CPU_INLINE
 #endif
 
 /* Loads four adjacent bytes as one word. */

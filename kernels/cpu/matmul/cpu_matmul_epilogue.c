@@ -120,7 +120,7 @@ static void relu(float *row, int64_t count) {
         return x;                                                                                  \
     }                                                                                              \
     /* vectors from `first` on, the last one at `last` */                                          \
-    TARGET CPU_INLINE void name##_block(const Row *row, const End end, const int count,            \
+    TARGET CPU_SPECIALISED void name##_block(const Row *row, const End end, const int count,       \
         const float *sums, const float *residual, int64_t first, int64_t last, float *to) {        \
         name##Vector x[CPU_ACTIVATE_MOST];                                                         \
         CPU_EACH_VECTOR x[i] =                                                                     \
@@ -137,7 +137,7 @@ static void relu(float *row, int64_t count) {
         CPU_EACH_VECTOR *(name##Unaligned *)(to + (i < count - 1 ? first + i * (LANES) : last)) =  \
             x[i];                                                                                  \
     }                                                                                              \
-    TARGET CPU_INLINE void name##_row(const Row *row, const End end, const float *sums,            \
+    TARGET CPU_SPECIALISED void name##_row(const Row *row, const End end, const float *sums,       \
         int64_t count, const float *residual, float *to) {                                         \
         const int64_t vectors = (count + (LANES)-1) / (LANES), last = count - (LANES);             \
         const int64_t final = last_block(vectors, count % (LANES) != 0);                           \
@@ -156,8 +156,8 @@ static void relu(float *row, int64_t count) {
             name##_block(row, end, BLOCK, sums, residual, i, i + (BLOCK - 1) * (LANES), to);       \
     }                                                                                              \
     /* inlined for each end, and with and without a residual where that takes long */              \
-    TARGET CPU_INLINE void name##_each(const Row *row, const End end, const CpuEpilogueRows *rows, \
-        const float *residual, float *to, int64_t to_step) {                                       \
+    TARGET CPU_SPECIALISED void name##_each(const Row *row, const End end,                         \
+        const CpuEpilogueRows *rows, const float *residual, float *to, int64_t to_step) {          \
         const float *sums = rows->sums;                                                            \
         const int64_t count = rows->count, sums_step = rows->sums_step, step = rows->to_step;      \
         for (int64_t i = rows->rows; i > 0; i--) {                                                 \

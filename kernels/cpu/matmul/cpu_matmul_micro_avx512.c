@@ -32,7 +32,7 @@ CPU_INLINE __m512 relu(__m512 x) {
  * so that no element behind the columns is read or written. lines: so many lines from `next` on are
  * prefetched for each step of the depth. */
 #define DEFINE_BLOCK(ROWS, VECTORS)                                                                \
-    CPU_INLINE void block_##ROWS##x##VECTORS(                                                      \
+    CPU_SPECIALISED void block_##ROWS##x##VECTORS(                                                 \
         const CpuMatmulTile *tile, int64_t row, __mmask16 mask, uintptr_t next, int lines) {       \
         __m512 sums[ROWS][VECTORS];                                                                \
         const float *b = tile->b;                                                                  \
@@ -77,7 +77,7 @@ DEFINE_BLOCK(1, 2);
  * should: four rows share a pointer, since a register for each row's place would be a load for
  * some. The compiler would undo that if it knew. */
 #define DEFINE_NARROW(ROWS)                                                                        \
-    CPU_INLINE void block_##ROWS##x1(                                                              \
+    CPU_SPECIALISED void block_##ROWS##x1(                                                         \
         const CpuMatmulTile *tile, int64_t row, __mmask16 mask, uintptr_t next) {                  \
         enum { POINTERS = ((ROWS) + 3) / 4 };                                                      \
         __m512 sums[ROWS][1];                                                                      \
