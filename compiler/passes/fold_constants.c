@@ -1,11 +1,12 @@
 /* Constant folding: computes results that depend on constants alone, unless the file would grow
- * by more than a fraction; takes branches whose condition is known; reads fields of values that are
- * built in the same function. */
+ * by more than a fraction (weights may grow: devices pack constants only); takes branches whose
+ * condition is known; reads fields of values that are built in the same function. */
 #include "base/allocator.h"
 #include "compiler/ir/ir_walk.h"
 #include "compiler/ir/constants.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/weight_makers.h"
 #include "kernels/operator/plan.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
     GROWTH_DIVISOR = 4, /* tables that a graph computes may add this part of the constants */
     GROWTH_BYTES_MAX = 8 << 20, /* and no more than this */
 };
+static const uint64_t WEIGHTS_BYTES_MAX = UINT64_C(1) << 30; /* of all weights that are made */
 
 typedef struct Folding {
     PassContext *context;
@@ -24,6 +26,8 @@ typedef struct Folding {
     size_t refused_count, refused_capacity;
     /* bytes that results may take beyond what disappears: now, and at first */
     uint64_t growth_left, growth_max;
+    uint64_t weights_left; /* bytes that weights may take beyond what disappears */
+    bool *weights;         /* by variable id, of the round: those that are weights or make some */
     bool changed;
     bool took_branch;
     bool again; /* another round finds more */
@@ -58,6 +62,19 @@ static bool inputs_are_constant(
         if (last) freed += tensor_bytes(tensor);
     }
     *out_bytes = freed > SMALL_BYTES_MAX ? freed : SMALL_BYTES_MAX;
+    return true;
+}
+
+/* Whether the binding makes a weight, and no large constant stays beside it that has the weight's
+ * content in another form. */
+static bool makes_weight(const Folding *folding, const IrBinding *binding) {
+    if (!weight_makers_has(folding->weights, binding)) return false;
+    for (uint32_t i = 0; i < binding->operand_count; i++) {
+        const IrVariable *input = ir_resolve(binding->operands[i]);
+        if (input && input->id < folding->variable_count && folding->uses[input->id] > 1 &&
+            tensor_bytes(ir_variable_tensor(input)) > SMALL_BYTES_MAX)
+            return false;
+    }
     return true;
 }
 
@@ -111,8 +128,10 @@ static Error *refuse(Folding *folding, IrBinding *binding) {
 }
 
 /* Steps between a small table and another one are given back when the next step consumes them. */
-static void spend(Folding *folding, uint64_t freed, uint64_t made) {
-    if (made > freed)
+static void spend(Folding *folding, bool weight, uint64_t freed, uint64_t made) {
+    if (weight && made > freed)
+        folding->weights_left -= made - freed;
+    else if (made > freed)
         folding->growth_left -= made - freed;
     else if (freed - made < folding->growth_max - folding->growth_left)
         folding->growth_left += freed - made;
@@ -130,15 +149,16 @@ static Error *fold_operator(Folding *folding, IrBinding *binding) {
         return NULL;
     Tensor *outputs[PLAN_OUTPUTS_MAX];
     bool done;
-    const bool prepares = prepares_codes(binding);
-    const uint64_t bytes_max = prepares ? PREPARED_BYTES_MAX : freed + folding->growth_left;
+    const bool prepares = prepares_codes(binding), weight = makes_weight(folding, binding);
+    const uint64_t growth = weight ? folding->weights_left : folding->growth_left;
+    const uint64_t bytes_max = prepares ? PREPARED_BYTES_MAX : freed + growth;
     TRY(compute(folding, binding, bytes_max, outputs, &done));
     if (!done) return refuse(folding, binding);
     folding->changed = true;
     drop_uses(folding, binding);
     const uint32_t count = binding->result_count;
     for (uint32_t i = 0; i < count; i++) made += tensor_bytes(outputs[i]);
-    if (!prepares) spend(folding, freed, made);
+    if (!prepares) spend(folding, weight, freed, made);
     Error *error = replace_results(folding->context->module, binding, outputs);
     release_all(outputs, count);
     return error;
@@ -339,9 +359,13 @@ static Error *fold_all_parameters(Folding *folding) {
 static Error *fold_round(Folding *folding) {
     IrModule *module = folding->context->module;
     void *uses;
+    bool *weights;
     TRY(ir_side_table(module, sizeof(uint32_t), &uses));
     memory_free(folding->uses);
     folding->uses = uses;
+    TRY(weight_makers_mark(module, &weights));
+    memory_free(folding->weights);
+    folding->weights = weights;
     folding->variable_count = module->variable_count;
     folding->refused_count = 0;
     folding->took_branch = folding->again = false;
@@ -385,9 +409,10 @@ static Error *fold(Folding *folding) {
 }
 
 Error *fold_constants_pass(PassContext *context) {
-    Folding folding = {.context = context};
+    Folding folding = {.context = context, .weights_left = WEIGHTS_BYTES_MAX};
     Error *error = fold(&folding);
     memory_free(folding.uses);
+    memory_free(folding.weights);
     memory_free(folding.refused);
     return error;
 }

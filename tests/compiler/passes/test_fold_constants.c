@@ -90,12 +90,54 @@ static void test_fold_constants_lets_tables_add_a_quarter_of_the_constants(void 
     assert_int_equal(count_slices(steps), 0);
 }
 
+static int count_operators(const char *body) {
+    OWN(IrModule, module) = fold_weights(body);
+    int count = 0;
+    for (const IrBinding *b = module->functions[0]->body->first; b; b = b->next)
+        count += b->kind == IR_OPERATOR;
+    return count;
+}
+
+/* Devices pack constants only, so a weight is one even if it is larger than what it is made from;
+ * the same expression that no product reads is computed in each run. */
+static void test_fold_constants_makes_weights_that_grow(void **state) {
+    (void)state;
+    const char *product = "  %1: float32[256, 2048] = ConstantOfShape(int64[2]{256, 2048})\n"
+                          "  %2: float32[2048, 256] = Transpose(%1) {perm=[1, 0]}\n"
+                          "  %3 = MatMul(%0, %2)\n"
+                          "  -> %3\n";
+    const char *sum = "  %1: float32[64, 4, 2048] = ConstantOfShape(int64[3]{64, 4, 2048}) "
+                      "\n"
+                      "  %2 = Add(%0, %1)\n"
+                      "  -> %2\n";
+    const char *widened = "  %1: float64[4, 2048] = Cast(W) {to=float64}\n"
+                          "  %2: float64[2048, 4] = Transpose(%1) {perm=[1, 0]}\n"
+                          "  %3 = Cast(%0) {to=float64}\n"
+                          "  %4 = MatMul(%3, %2)\n"
+                          "  -> %4\n";
+    assert_int_equal(count_operators(product), 1);
+    assert_int_equal(count_operators(sum), 2);
+    assert_int_equal(count_operators(widened), 2);
+}
+
+/* A matrix that stays beside its transposed form would be in the file twice. */
+static void test_fold_constants_copies_no_weight_that_stays(void **state) {
+    (void)state;
+    assert_int_equal(count_operators("  %1: float32[2048, 4] = Transpose(W) {perm=[1, 0]}\n"
+                                     "  %2 = MatMul(%0, %1)\n"
+                                     "  %3 = Add(%0, W)\n"
+                                     "  -> %2, %3\n"),
+        3);
+}
+
 int test_fold_constants(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fold_constants_gives_what_its_golden_files_say),
         cmocka_unit_test(test_fold_constants_folds_all_readers_of_a_constant_together),
         cmocka_unit_test(test_fold_constants_folds_no_readers_that_make_the_file_grow),
         cmocka_unit_test(test_fold_constants_lets_tables_add_a_quarter_of_the_constants),
+        cmocka_unit_test(test_fold_constants_makes_weights_that_grow),
+        cmocka_unit_test(test_fold_constants_copies_no_weight_that_stays),
     };
     return cmocka_run_group_tests_name("fold_constants", tests, NULL, NULL);
 }
