@@ -5,22 +5,24 @@
  * state. */
 #include "kernels/scalar/scalar_exponential.h"
 
+/* tanh |x| is t / (t + 2), where t = e^2|x| - 1 = 2^n m + (2^n - 1); from 9.02 on it is 1. */
 SCALAR float scalar_tanh_f32(float x) {
+    const float rounder = SCALAR_ROUNDER_F32 + 127.0f; /* leaves the exponent of 2^n */
     float a = scalar_abs_f32(x);
-    float z = x * x;
-    float p = 2.2927448e-3f;
-    p = p * z - 8.343945e-3f;
-    p = p * z + 2.1768918e-2f;
-    p = p * z - 5.3959258e-2f;
-    p = p * z + 1.3333304e-1f;
-    p = p * z - 3.3333334e-1f;
-    float small = x + x * (z * p);
-    float c = a > 20.0f ? 20.0f : a; /* tanh has long been 1 there, and e^2c needs no second
-                                      * factor */
-    ScalarExpF32 e = scalar_exp_parts_f32(c + c);
-    float big = 1.0f - 2.0f / ((1.0f + e.m) * scalar_pow2_f32(e.n) + 1.0f);
-    float y = a < 0.625f ? small : scalar_copy_sign_f32(big, x);
-    return scalar_canonical_f32(y);
+    float c = a > 10.0f ? 10.0f : a;
+    float shifted = scalar_fma_f32(c, 2.88539008f, rounder);
+    float k = shifted - rounder;
+    float r = scalar_fma_f32(k, -SCALAR_LN2_HIGH_F32, c + c);
+    r = scalar_fma_f32(k, -SCALAR_LN2_LOW_F32, r);
+    float q = scalar_fma_f32(1.989103e-4f, r, 1.3933686e-3f); /* as scalar_exp_parts_f32 */
+    q = scalar_fma_f32(q, r, 8.3333105e-3f);
+    q = scalar_fma_f32(q, r, 4.1666463e-2f);
+    q = scalar_fma_f32(q, r, 1.6666667e-1f);
+    q = scalar_fma_f32(q, r, 0.5f);
+    float m = scalar_fma_f32(r * r, q, r);
+    float power = scalar_make_f32(scalar_bits_f32(shifted) << 23);
+    float t = scalar_fma_f32(m, power, power - 1.0f);
+    return scalar_canonical_f32(scalar_copy_sign_f32(t / (t + 2.0f), x));
 }
 
 SCALAR double scalar_tanh_f64(double x) {

@@ -4,7 +4,7 @@
 #include "kernels/operator/kernel.h"
 #include "kernels/operator/plan.h"
 
-enum { CUDA_KERNELS_VERSION = 2 /* raise when any kernel's bits change */ };
+enum { CUDA_KERNELS_VERSION = 3 /* raise when any kernel's bits change */ };
 
 /* The tables of cuda_tables.def, NULL-terminated, in the order of the search. */
 const Kernel *const *cuda_plan_tables(void);
