@@ -234,22 +234,20 @@ CPU_TARGET_AVX2 CPU_INLINE Half256 half_256(const CpuBlocksDotRows *run, uint32_
     return made;
 }
 
-CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
-    const CpuBlocksDotRows *run, uint32_t bits, bool zeros, int rows, int columns, int64_t column) {
-    const CpuBlocks *blocks = run->blocks;
+/* The lanes of some halves from `first` on, of some rows and columns: [half][row][column]. */
+CPU_TARGET_AVX2 CPU_INLINE void lanes_256(const CpuBlocksDotRows *run, uint32_t bits, bool zeros,
+    int rows, int columns, int64_t column, int first, int halves, __m256 *sums) {
     const CpuBlocksDot *dot = run->dot;
     const int64_t planes = 8 / (int64_t)bits, chunk_bytes = (planes + 2) * VECTOR;
     const int64_t row_bytes = dot->chunks * chunk_bytes;
-    const __m256i flips = _mm256_set1_epi8((char)flip_of(blocks, bits));
+    const __m256i flips = _mm256_set1_epi8((char)flip_of(run->blocks, bits));
     const uint8_t *a = run->a;
-    __m256 sums[CPU_BLOCKS_ROWS][2][2];
-    CPU_UNROLL for (int r = 0; r < rows; r++) CPU_UNROLL for (int c = 0; c < columns; c++)
-        sums[r][c][0] = sums[r][c][1] = _mm256_setzero_ps();
+    CPU_UNROLL for (int i = 0; i < halves * rows * columns; i++) sums[i] = _mm256_setzero_ps();
     for (int64_t i = 0; i < dot->chunks; i++, a += chunk_bytes)
-        CPU_UNROLL for (int c = 0; c < columns; c++) CPU_UNROLL for (int h = 0; h < 2; h++) {
-            const Half256 half = half_256(run, bits, zeros, column + c, i, h);
+        CPU_UNROLL for (int c = 0; c < columns; c++) CPU_UNROLL for (int h = 0; h < halves; h++) {
+            const Half256 half = half_256(run, bits, zeros, column + c, i, first + h);
             CPU_UNROLL for (int r = 0; r < rows; r++) {
-                const uint8_t *from = a + r * row_bytes + h * (VECTOR / 2);
+                const uint8_t *from = a + r * row_bytes + (first + h) * (VECTOR / 2);
                 const uint8_t *end = from + planes * VECTOR;
                 __m256i whole = words_256(bits, half.codes, flips, from);
                 if (!zeros)
@@ -259,14 +257,27 @@ CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
                 if (zeros)
                     real = _mm256_fnmadd_ps(half.zeros,
                         _mm256_loadu_ps((const float *)(const void *)(end + VECTOR)), real);
-                sums[r][c][h] = _mm256_fmadd_ps(real,
+                __m256 *sum = &sums[(h * rows + r) * columns + c];
+                *sum = _mm256_fmadd_ps(real,
                     _mm256_mul_ps(half.scales, _mm256_loadu_ps((const float *)(const void *)end)),
-                    sums[r][c][h]);
+                    *sum);
             }
         }
+}
+
+/* The halves of many rows one after the other, so that their sums stay in registers. */
+CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
+    const CpuBlocksDotRows *run, uint32_t bits, bool zeros, int rows, int columns, int64_t column) {
+    __m256 sums[2 * CPU_BLOCKS_DOT_ROWS];
+    if (rows < CPU_BLOCKS_DOT_ROWS) {
+        lanes_256(run, bits, zeros, rows, columns, column, 0, 2, sums);
+    } else {
+        lanes_256(run, bits, zeros, rows, columns, column, 0, 1, sums);
+        lanes_256(run, bits, zeros, rows, columns, column, 1, 1, sums + rows * columns);
+    }
     CPU_UNROLL for (int r = 0; r < rows; r++) CPU_UNROLL for (int c = 0; c < columns; c++)
-        run->out[r * blocks->columns + column + c] =
-        cpu_blocks_sum_avx2(sums[r][c][0], sums[r][c][1]);
+        run->out[r * run->blocks->columns + column + c] =
+        cpu_blocks_sum_avx2(sums[r * columns + c], sums[(rows + r) * columns + c]);
 }
 
 /* ---- all rows and columns ---- */
@@ -282,34 +293,37 @@ CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
     }                                                                                              \
     struct columns_need_semicolon
 
-/* MANY rows at a time, then one by one. */
-#define DEFINE_RUN(level, TARGET, BITS, ZEROS, MANY, COLUMNS)                                      \
+/* MANY rows at a time, MANY_COLUMNS wide, then two, then the last one. */
+#define DEFINE_RUN(level, TARGET, BITS, ZEROS, MANY, MANY_COLUMNS, COLUMNS)                        \
     DEFINE_COLUMNS(level, TARGET, BITS, ZEROS, 1, COLUMNS);                                        \
-    DEFINE_COLUMNS(level, TARGET, BITS, ZEROS, MANY, COLUMNS);                                     \
+    DEFINE_COLUMNS(level, TARGET, BITS, ZEROS, 2, COLUMNS);                                        \
+    DEFINE_COLUMNS(level, TARGET, BITS, ZEROS, MANY, MANY_COLUMNS);                                \
     static void dot_##level##_##BITS##_##ZEROS(const CpuBlocksDotRows *run) {                      \
         CpuBlocksDotRows rest = *run;                                                              \
         const int64_t row_bytes = run->dot->chunks * run->dot->chunk_bytes;                        \
-        for (int64_t row = 0; row < run->rows;) {                                                  \
-            const bool many = run->rows - row >= (MANY);                                           \
+        for (int64_t row = 0, count; row < run->rows; row += count) {                              \
+            const int64_t left = run->rows - row;                                                  \
+            count = left >= (MANY) ? (MANY) : left >= 2 ? 2 : 1;                                   \
             rest.a = run->a + row * row_bytes;                                                     \
             rest.out = run->out + row * run->blocks->columns;                                      \
-            if (many)                                                                              \
+            if (count == (MANY))                                                                   \
                 dot_##level##_##BITS##_##ZEROS##_##MANY(&rest);                                    \
+            else if (count == 2)                                                                   \
+                dot_##level##_##BITS##_##ZEROS##_2(&rest);                                         \
             else                                                                                   \
                 dot_##level##_##BITS##_##ZEROS##_1(&rest);                                         \
-            row += many ? (MANY) : 1;                                                              \
         }                                                                                          \
     }                                                                                              \
     struct run_needs_semicolon
 
-#define DEFINE_BITS(level, TARGET, BITS, MANY, COLUMNS)                                            \
-    DEFINE_RUN(level, TARGET, BITS, 0, MANY, COLUMNS);                                             \
-    DEFINE_RUN(level, TARGET, BITS, 1, MANY, COLUMNS)
+#define DEFINE_BITS(level, TARGET, BITS, MANY, MANY_COLUMNS, COLUMNS)                              \
+    DEFINE_RUN(level, TARGET, BITS, 0, MANY, MANY_COLUMNS, COLUMNS);                               \
+    DEFINE_RUN(level, TARGET, BITS, 1, MANY, MANY_COLUMNS, COLUMNS)
 
-#define DEFINE_LEVEL(level, TARGET, MANY, COLUMNS)                                                 \
-    DEFINE_BITS(level, TARGET, 2, MANY, COLUMNS);                                                  \
-    DEFINE_BITS(level, TARGET, 4, MANY, COLUMNS);                                                  \
-    DEFINE_BITS(level, TARGET, 8, MANY, COLUMNS);                                                  \
+#define DEFINE_LEVEL(level, TARGET, MANY, MANY_COLUMNS, COLUMNS)                                   \
+    DEFINE_BITS(level, TARGET, 2, MANY, MANY_COLUMNS, COLUMNS);                                    \
+    DEFINE_BITS(level, TARGET, 4, MANY, MANY_COLUMNS, COLUMNS);                                    \
+    DEFINE_BITS(level, TARGET, 8, MANY, MANY_COLUMNS, COLUMNS);                                    \
     static CpuBlocksDotRun *dot_##level(uint32_t bits, bool zeros) {                               \
         if (bits == 2) return zeros ? dot_##level##_2_1 : dot_##level##_2_0;                       \
         if (bits == 4) return zeros ? dot_##level##_4_1 : dot_##level##_4_0;                       \
@@ -317,8 +331,8 @@ CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
     }                                                                                              \
     struct level_needs_semicolon
 
-DEFINE_LEVEL(512, TARGET_DOT, 4, 4);
-DEFINE_LEVEL(256, CPU_TARGET_AVX2, 2, 2);
+DEFINE_LEVEL(512, TARGET_DOT, 4, 4, 4);
+DEFINE_LEVEL(256, CPU_TARGET_AVX2, 8, 1, 2); /* CPU_BLOCKS_DOT_ROWS */
 #endif
 
 CpuBlocksDotRun *cpu_blocks_dot_for(const CpuDevice *device, uint32_t bits, bool has_zeros) {

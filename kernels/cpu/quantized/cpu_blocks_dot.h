@@ -8,6 +8,7 @@
 
 enum {
     CPU_BLOCKS_VECTOR = 64,              /* bytes */
+    CPU_BLOCKS_DOT_ROWS = 8,             /* at a time */
     CPU_BLOCKS_CHUNK_CODES_MAX = 256,    /* of sixteen words */
     CPU_BLOCKS_CHUNK_VECTORS_MAX = 4 + 2 /* bytes of the row, steps, sums */
 };

@@ -10,6 +10,7 @@ enum {
     COLUMNS = 8,                            /* of a group */
     ROWS = 128,                             /* of A that share the widened weights */
     PIECE = 1024,                           /* of the depth: weights of 32 KiB */
+    PIECE_AVX2 = 512,                       /* beside rows in a first level cache of 32 KiB */
     WEIGHTS_ROW = PIECE + CPU_BLOCKS_LANES, /* so that columns do not share the sets of a cache */
     DIRECT_COLUMNS = 32,
     LONG = 1 << 16,   /* of the depth: beyond it fewer columns at a time */
@@ -20,6 +21,7 @@ typedef struct State {
     CpuBlocks blocks;     /* without its data */
     int64_t rows, padded; /* padded: the depth up to whole vectors */
     int64_t chunks, chunk_rows;
+    int64_t piece; /* of the depth: weights that become floats at a time */
     bool has_bias, has_values;
     uint64_t zeros_offset;    /* in the workspace, behind the prepared rows; 0: there are none */
     CpuBlocksRowsRun *direct; /* NULL: not for these sizes */
@@ -98,7 +100,7 @@ static Error *run_tile(const Run *run, const Place *place) {
     };
     int64_t at = 0;
     do { /* once for depth 0: writes zeros */
-        const int64_t left = depth - at, count = left < PIECE ? left : PIECE;
+        const int64_t left = depth - at, count = left < state->piece ? left : state->piece;
         TRY(kernel_stop_check());
         /* tensors without elements have no memory; nothing is read of them */
         for (int64_t i = 0; count > 0 && i < place->columns; i++)
@@ -106,9 +108,9 @@ static Error *run_tile(const Run *run, const Place *place) {
         tile.a = count > 0 ? run->a + place->row * state->padded + at : weights;
         tile.depth = (count + CPU_BLOCKS_LANES - 1) / CPU_BLOCKS_LANES * CPU_BLOCKS_LANES;
         tile.accumulate = at > 0;
-        tile.is_last = at + PIECE >= depth;
+        tile.is_last = at + state->piece >= depth;
         state->product(&tile);
-        at += PIECE;
+        at += state->piece;
     } while (at < depth);
     add_bias(run, place);
     return NULL;
@@ -157,10 +159,11 @@ static void run_columns(const Run *run, const Place *place, const float *zeros) 
 static Error *run_unit(const Run *run, const Place *unit, const float *zeros) {
     const int64_t row_end = unit->row + unit->rows, column_end = unit->column + unit->columns;
     const int64_t width = run->blocks.depth <= LONG ? DIRECT_COLUMNS : COLUMNS;
-    for (int64_t row = unit->row; row < row_end; row += CPU_BLOCKS_ROWS)
+    const int64_t most = run->state->dot_run ? CPU_BLOCKS_DOT_ROWS : CPU_BLOCKS_ROWS;
+    for (int64_t row = unit->row; row < row_end; row += most)
         for (int64_t column = unit->column; column < column_end; column += width) {
-            const Place place = {row, at_most(row_end - row, CPU_BLOCKS_ROWS), column,
-                at_most(column_end - column, width)};
+            const Place place = {
+                row, at_most(row_end - row, most), column, at_most(column_end - column, width)};
             const int64_t skipped = (column - unit->column) * run->blocks.blocks;
             TRY(kernel_stop_check());
             run_columns(run, &place, zeros ? zeros + skipped : NULL);
@@ -231,6 +234,7 @@ static void choose_code(const CpuDevice *device, bool in_bytes, State *state) {
     state->chunk_rows = state->chunks ? (state->rows + state->chunks - 1) / state->chunks : 0;
     state->widen = plain ? cpu_blocks_widen_plain : cpu_blocks_widen_for(level, blocks->bits);
     state->product = cpu_blocks_product_for(level);
+    state->piece = level == CPU_LEVEL_AVX2 ? PIECE_AVX2 : PIECE;
     if (in_bytes && blocks->depth > 0) {
         state->dot = cpu_blocks_dot_of(blocks);
         state->quantize = cpu_blocks_quantize_for(level);

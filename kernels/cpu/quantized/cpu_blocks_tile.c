@@ -199,7 +199,7 @@ static void product_portable(const CpuBlocksTile *tile) {
 }
 
 #if defined(__x86_64__)
-/* ROWS × COLUMNS sums stay in registers, each in PARTS of them. */
+/* ROWS × COLUMNS sums stay in registers, one of their PARTS after the other. */
 #define BLOCK(level, TARGET, V, WIDTH, PARTS, ROWS, COLUMNS)                                       \
     TARGET static void level##_##ROWS##x##COLUMNS(                                                 \
         const CpuBlocksTile *tile, int64_t row, int64_t column) {                                  \
@@ -212,13 +212,13 @@ static void product_portable(const CpuBlocksTile *tile) {
                 tile->accumulate                                                                   \
                     ? level##_LOAD(out + (r * tile->sums_row + c) * LANES + p * (WIDTH))           \
                     : level##_ZERO();                                                              \
-        for (int64_t k = 0; k < tile->depth; k += LANES) {                                         \
-            CPU_UNROLL for (int p = 0; p < (PARTS); p++) {                                         \
+        CPU_UNROLL for (int p = 0; p < (PARTS); p++) {                                             \
+            for (int64_t k = p * (WIDTH); k < tile->depth; k += LANES) {                           \
                 V left[ROWS];                                                                      \
                 CPU_UNROLL for (int r = 0; r < (ROWS); r++) left[r] =                              \
-                    level##_LOAD(a + r * a_row + k + p * (WIDTH));                                 \
+                    level##_LOAD(a + r * a_row + k);                                               \
                 CPU_UNROLL for (int c = 0; c < (COLUMNS); c++) {                                   \
-                    V right = level##_LOAD(w + c * w_row + k + p * (WIDTH));                       \
+                    V right = level##_LOAD(w + c * w_row + k);                                     \
                     CPU_IN_REGISTER(right);                                                        \
                     CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][c][p] =                    \
                         level##_ADD(left[r], right, sums[r][c][p]);                                \
@@ -272,7 +272,7 @@ PRODUCT(avx512, CPU_TARGET_AVX512, __m512, LANES, 1, 3, 8);
 #define avx2_FINISH(sums, columns, to)                                                             \
     CPU_UNROLL for (int c = 0; c < (columns); c++)(to)[c] =                                        \
         cpu_blocks_sum_avx2((sums)[2 * c], (sums)[2 * c + 1])
-PRODUCT(avx2, CPU_TARGET_AVX2, __m256, HALF, 2, 2, 2);
+PRODUCT(avx2, CPU_TARGET_AVX2, __m256, HALF, 2, 3, 4);
 #endif
 
 CpuBlocksProduct *cpu_blocks_product_for(CpuLevel level) {

@@ -131,8 +131,14 @@ static void sum_products(
                 (i * pieces + j) * groups, sums);
 }
 
+/* Where the sums take the weights' zero points off by themselves. */
+static bool takes_zeros(const State *state) {
+    return state->filters.is_depthwise && state->filters.form == CPU_LOWER_INT8;
+}
+
 static void sum_channels(const Run *run, const Block *block, const char *weights, int32_t *sums) {
     const State *state = run->state;
+    const bool takes = run->has_zeros && takes_zeros(state);
     const int64_t row_step = state->window.stride[HEIGHT] * cpu_bytes_pitch(&state->images);
     const char *first =
         first_window(run, block) + block->filter * cpu_lower_forms[state->filters.form].row_size;
@@ -144,6 +150,7 @@ static void sum_channels(const Run *run, const Block *block, const char *weights
         .offsets = run->taps,
         .weights = weights,
         .zero = run->zero,
+        .zeros = takes ? run->w_zeros + block->filter : NULL,
     };
     for (int64_t row = 0; row < block->rows; row++) {
         sum.x = first + row * row_step;
@@ -201,7 +208,7 @@ static void sum_block(const Run *run, const Block *block, int32_t *sums) {
         sum_products(run, block,
             run->panels + (block->group * cpu_lower_panels(state->columns) + tile) * bytes,
             cpu_lower_panels(block->filters), sums);
-    if (run->has_zeros) subtract_zeros(run, block, sums);
+    if (run->has_zeros && !takes_zeros(state)) subtract_zeros(run, block, sums);
 }
 
 /* ---- results ---- */
@@ -295,9 +302,7 @@ static uint64_t units_of(const State *state) {
 }
 
 /* Windows of int16 are summed as they are. */
-static bool needs_ones(const State *state) {
-    return state->filters.is_depthwise || state->filters.form != CPU_LOWER_INT8;
-}
+static bool needs_ones(const State *state) { return state->filters.form != CPU_LOWER_INT8; }
 
 /* Reads what belongs to each filter into the workspace. */
 static void read_filters(const State *state, const Launch *launch, Run *run) {

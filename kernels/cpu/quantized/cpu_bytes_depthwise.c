@@ -43,26 +43,128 @@ void cpu_bytes_depthwise_pack(
 
 /* ---- any machine ---- */
 
-CPU_INLINE void sum_body(const CpuBytesDepthwise *sum) {
+/* The weights' zero points, 0 where there are none. */
+CPU_INLINE void read_zeros(const CpuBytesDepthwise *sum, int32_t *out) {
+    for (int64_t c = 0; c < CPU_BYTES_CHANNELS; c++)
+        out[c] = sum->zeros && c < sum->channels ? sum->zeros[c] : 0;
+}
+
+/* Sums the channels from `first` on. */
+CPU_INLINE void sum_body(const CpuBytesDepthwise *sum, int64_t first) {
+    int32_t zeros[CPU_BYTES_CHANNELS];
+    read_zeros(sum, zeros);
     for (int64_t pixel = 0; pixel < sum->pixels; pixel++) {
-        int32_t sums[CPU_BYTES_CHANNELS] = {0};
+        uint32_t sums[CPU_BYTES_CHANNELS] = {0};
         for (int64_t tap = 0; tap < sum->taps; tap++) {
             if (kernel_stop_ends_at(tap)) return;
             const char *at = sum->x + pixel * sum->pixel + sum->offsets[tap];
             const int16_t *x = (const int16_t *)(const void *)at;
             const int16_t *w = (const int16_t *)sum->weights + tap * CPU_BYTES_CHANNELS;
-            if (sum->channels == CPU_BYTES_CHANNELS)
+            if (first == 0 && sum->channels == CPU_BYTES_CHANNELS)
                 for (int64_t c = 0; c < CPU_BYTES_CHANNELS; c++)
-                    sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)(x[c] * w[c]));
+                    sums[c] += (uint32_t)(x[c] * (w[c] - zeros[c]));
             else
-                for (int64_t c = 0; c < sum->channels; c++)
-                    sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)(x[c] * w[c]));
+                for (int64_t c = first; c < sum->channels; c++)
+                    sums[c] += (uint32_t)(x[c] * (w[c] - zeros[c]));
         }
-        memcpy(sum->out + pixel * CPU_BYTES_CHANNELS, sums, sizeof sums);
+        memcpy(sum->out + pixel * CPU_BYTES_CHANNELS + first, sums + first,
+            (size_t)(sum->channels - first) * sizeof *sums);
+    }
+}
+CPU_VARIANTS(sum, (const CpuBytesDepthwise *sum, int64_t first), (sum, first));
+
+static void sum_portable_all(const CpuBytesDepthwise *sum) { sum_portable(sum, 0); }
+
+/* ---- AVX2 ---- */
+
+#if defined(__x86_64__)
+/* Two taps of a channel are a pair of VPMADDWD. Weights of sixteen channels interleaved as their
+ * elements are: channels 0 to 3 and 8 to 11, then the others. */
+enum { PAIRS_MOST = 32, PAIR_VECTORS = 2 * VECTORS };
+
+typedef struct Pairs {
+    int64_t count;
+    __m256i weights[PAIRS_MOST][PAIR_VECTORS];
+} Pairs;
+
+/* Weights of a tap less their zero points. */
+CPU_TARGET_AVX2 CPU_INLINE __m256i weights_of(const CpuBytesDepthwise *sum, int64_t tap, int v) {
+    const int16_t *weights = (const int16_t *)sum->weights + tap * CPU_BYTES_CHANNELS + v * LANES;
+    if (tap >= sum->taps) return _mm256_setzero_si256();
+    const __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)weights);
+    const int64_t left = sum->channels - v * LANES;
+    if (!sum->zeros || left <= 0) return w;
+    int16_t zeros[LANES] = {0};
+    for (int64_t c = 0; c < LANES && c < left; c++) zeros[c] = (int16_t)sum->zeros[v * LANES + c];
+    return _mm256_sub_epi16(w, _mm256_loadu_si256((const __m256i *)(const void *)zeros));
+}
+
+CPU_TARGET_AVX2 static void interleave(const CpuBytesDepthwise *sum, Pairs *out) {
+    out->count = (sum->taps + 1) / 2;
+    for (int64_t p = 0; p < out->count; p++)
+        for (int v = 0; v < VECTORS; v++) {
+            const __m256i first = weights_of(sum, 2 * p, v), second = weights_of(sum, 2 * p + 1, v);
+            out->weights[p][2 * v] = _mm256_unpacklo_epi16(first, second);
+            out->weights[p][2 * v + 1] = _mm256_unpackhi_epi16(first, second);
+        }
+}
+
+/* Sums `count` vectors of sixteen channels from vector `from` on; `there`: the 32-bit lanes that
+ * are read. */
+CPU_TARGET_AVX2 CPU_INLINE void sum_vectors(const CpuBytesDepthwise *sum, const Pairs *pairs,
+    int from, int count, bool is_part, __m256i there) {
+    for (int64_t pixel = 0; pixel < sum->pixels; pixel++) {
+        const char *x = sum->x + pixel * sum->pixel + from * LANES * (int)sizeof(int16_t);
+        int32_t *out = sum->out + pixel * CPU_BYTES_CHANNELS + from * LANES;
+        __m256i sums[PAIR_VECTORS];
+        CPU_UNROLL for (int v = 0; v < 2 * count; v++) sums[v] = _mm256_setzero_si256();
+        for (int64_t p = 0; p < pairs->count; p++) {
+            const char *first = x + sum->offsets[2 * p], *second = x + sum->offsets[2 * p + 1];
+            const __m256i *w = pairs->weights[p] + 2 * from;
+            CPU_UNROLL for (int v = 0; v < count; v++) {
+                const int *a = (const int *)(const void *)(first + v * 2 * LANES);
+                const int *b = (const int *)(const void *)(second + v * 2 * LANES);
+                const __m256i one = is_part ? _mm256_maskload_epi32(a, there)
+                                            : _mm256_loadu_si256((const __m256i *)(const void *)a);
+                const __m256i other = is_part
+                                          ? _mm256_maskload_epi32(b, there)
+                                          : _mm256_loadu_si256((const __m256i *)(const void *)b);
+                sums[2 * v] = _mm256_add_epi32(
+                    sums[2 * v], _mm256_madd_epi16(_mm256_unpacklo_epi16(one, other), w[2 * v]));
+                sums[2 * v + 1] = _mm256_add_epi32(sums[2 * v + 1],
+                    _mm256_madd_epi16(_mm256_unpackhi_epi16(one, other), w[2 * v + 1]));
+            }
+        }
+        CPU_UNROLL for (int v = 0; v < count; v++) {
+            __m256i *to = (__m256i *)(void *)(out + v * LANES);
+            const __m256i low = sums[2 * v], high = sums[2 * v + 1];
+            _mm256_storeu_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
+            _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
+        }
     }
 }
 
-CPU_VARIANTS(sum, (const CpuBytesDepthwise *sum), (sum));
+CPU_TARGET_AVX2 static void sum_pairs(const CpuBytesDepthwise *sum) {
+    const __m256i none = _mm256_setzero_si256();
+    const int whole = (int)(sum->channels / LANES), rest = (int)(sum->channels % LANES);
+    Pairs pairs;
+    if (sum->taps > 2 * PAIRS_MOST) {
+        sum_avx2(sum, 0);
+        return;
+    }
+    interleave(sum, &pairs);
+    if (whole == VECTORS) {
+        sum_vectors(sum, &pairs, 0, VECTORS, false, none);
+        return;
+    }
+    for (int v = 0; v < whole; v++) sum_vectors(sum, &pairs, v, 1, false, none);
+    if (rest >= 2)
+        sum_vectors(sum, &pairs, whole, 1, true,
+            _mm256_cmpgt_epi32(
+                _mm256_set1_epi32(rest / 2), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+    if (rest % 2 != 0) sum_avx2(sum, sum->channels - 1);
+}
+#endif
 
 /* ---- AVX512_VNNI ---- */
 
@@ -119,5 +221,9 @@ CpuBytesDepthwiseSum *cpu_bytes_depthwise_for(CpuLevel level, CpuLowerForm form)
     if (form == CPU_LOWER_INT8_DOT) return sum_dot;
 #endif
     (void)form;
-    return sum_for(level);
+#if defined(__x86_64__)
+    if (level >= CPU_LEVEL_AVX2) return sum_pairs;
+#endif
+    (void)level;
+    return sum_portable_all;
 }

@@ -25,7 +25,8 @@ typedef struct CpuBytesDepthwiseWeights {
 void cpu_bytes_depthwise_pack(
     const CpuBytesDepthwiseWeights *weights, int64_t block, void *to, KernelStopMeter *meter);
 
-/* out[pixels][64] = sums over the taps of (x - zero) * weight. Strides and offsets in bytes. */
+/* out[pixels][64] = sums over the taps of (x - zero) * (weight - zeros[channel]). Strides and
+ * offsets in bytes. */
 typedef struct CpuBytesDepthwise {
     int64_t pixels, taps, channels;
     const char *x;          /* the first pixel's window: bytes, or int16 less the zero */
@@ -33,6 +34,7 @@ typedef struct CpuBytesDepthwise {
     const int64_t *offsets; /* [taps rounded up to 4]: in a window; those behind the last are 0 */
     const void *weights;    /* the block */
     int32_t zero;
+    const int32_t *zeros; /* int16 alone: of the channels' weights; NULL: none */
     int32_t *out;
 } CpuBytesDepthwise;
 

@@ -6,7 +6,7 @@
 #include "tests/kernels/fixtures/kernel_call.h"
 #include "tests/support/test_random.h"
 
-enum { ROWS = 5, COLUMNS = 9, DEPTH = 336, BYTES_MAX = ROWS * 8192 };
+enum { ROWS = 11, COLUMNS = 9, DEPTH = 336, BYTES_MAX = ROWS * 8192 };
 
 /* Every instruction set has the bits of any machine, for codes of every size and sign, blocks
  * smaller and larger than a vector, steps that are infinite, and rows that are not finite. */
