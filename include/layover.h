@@ -91,6 +91,7 @@ LAYOVER_API LayoverError *layover_model_find_output(
 typedef enum LayoverState {
     LAYOVER_FINISHED = 0,
     LAYOVER_SUSPENDED = 1,
+    LAYOVER_YIELDED = 2, /* layover_execution_run_to_yield: a yielded value can be taken */
 } LayoverState;
 
 typedef struct LayoverExecution LayoverExecution;
@@ -329,6 +330,57 @@ LAYOVER_API LayoverError *layover_execution_invoke_saved(
  * tuple inwards. Errors: CONFLICT it is not finished; INVALID there is no such field. */
 LAYOVER_API LayoverError *layover_execution_get_output(LayoverExecution *execution,
     const uint32_t *path, uint32_t path_count, LayoverValue *out_value);
+
+/* ---- Where an execution stands, what it yields, and checkpoints in memory. ---- */
+
+/* A function that was called and has not returned. */
+typedef struct LayoverFrame {
+    const char *function;
+    uint32_t pc;             /* the instruction that runs next, or the call that waits */
+    const char *instruction; /* as assembly; "" but for the innermost 256 frames */
+} LayoverFrame;
+/* A register whose value is still needed. */
+typedef struct LayoverRegister {
+    uint32_t frame; /* 0: the oldest */
+    uint32_t index;
+    const char *kind;    /* "tensor", "int", "list" … */
+    const char *dtype;   /* of a tensor, else "" */
+    int32_t rank;        /* of a tensor or a shape, else -1 */
+    const int64_t *dims; /* `rank` of them */
+    uint64_t bytes;      /* of a tensor or a storage; of a tuple or a list: of those in it */
+} LayoverRegister;
+/* Holds everything that it points to. */
+typedef struct LayoverInspection {
+    uint32_t frame_count; /* 0: the execution ended, or nothing was called */
+    const LayoverFrame *frames;
+    uint32_t register_count;
+    const LayoverRegister *registers; /* by frame, then index */
+    uint64_t instructions;            /* that have run since the start, over all resumes */
+    uint64_t kernel_calls;
+    uint64_t yields; /* values yielded so far */
+} LayoverInspection;
+/* Describes where an execution stands. Threads: as layover_execution_run. */
+LAYOVER_API LayoverError *layover_execution_inspect(
+    LayoverExecution *execution, LayoverInspection **out_inspection);
+LAYOVER_API void layover_inspection_free(LayoverInspection *inspection);
+
+/* Runs like layover_execution_run, and also stops where a yielded value waits to be taken. */
+LAYOVER_API LayoverError *layover_execution_run_to_yield(
+    LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+/* Takes the oldest value that was yielded and not taken yet. At most 1024 wait: then a run of
+ * layover_execution_run is EXHAUSTED, and goes on when some were taken. *out_found 0: none. */
+LAYOVER_API LayoverError *layover_execution_take_yield(
+    LayoverExecution *execution, LayoverValue *out_value, int *out_found);
+
+/* Writes a checkpoint's bytes, those of layover_execution_checkpoint. The caller frees them with
+ * layover_bytes_free. */
+LAYOVER_API LayoverError *layover_execution_checkpoint_bytes(
+    LayoverExecution *execution, void **out_bytes, size_t *out_size);
+LAYOVER_API void layover_bytes_free(void *bytes);
+/* Continues from a checkpoint's bytes, which are borrowed during the call. what: names them in
+ * errors. */
+LAYOVER_API LayoverError *layover_execution_resume_bytes(LayoverModel *model, const void *bytes,
+    size_t size, const char *what, LayoverExecution **out_execution);
 
 /* ---- Homes: models that are stored under names, without a daemon. ----
  *

@@ -11,6 +11,7 @@
 #include "include/layover.h"
 #include "tests/tools/library_checks.h"
 #include "tests/tools/test_library_home.h"
+#include "tests/tools/test_library_inspect.h"
 #include "tests/tools/test_library_module.h"
 
 enum { LENGTH = 3 };
@@ -347,5 +348,5 @@ int main(void) {
         cmocka_unit_test(test_library_is_the_version_of_its_header),
     };
     return cmocka_run_group_tests_name("library", tests, NULL, NULL) + test_library_module() +
-           test_library_home();
+           test_library_home() + test_library_inspect();
 }

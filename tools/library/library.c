@@ -183,12 +183,14 @@ Error *library_run(LayoverExecution *execution, uint64_t instructions, LayoverSt
     RunResult result = {.kind = RUN_SLICE_ENDED};
     TRY(library_check_outside_host());
     TRY(library_process_check(execution->model));
-    while (result.kind == RUN_SLICE_ENDED)
-        TRY(execution_run(execution->execution, (Budget){instructions}, &result));
+    TRY(execution_run(execution->execution, (Budget){instructions}, &result));
     if (result.kind == RUN_NEEDS_MEMORY)
         FAIL(EXHAUSTED, "%llu bytes are not free on the device", (unsigned long long)result.bytes);
-    if (result.kind == RUN_BLOCKED) FAIL(EXHAUSTED, "too many yielded values");
-    *out_state = result.kind == RUN_FINISHED ? LAYOVER_FINISHED : LAYOVER_SUSPENDED;
+    if (result.kind == RUN_BLOCKED)
+        FAIL(EXHAUSTED, "%d yielded values were not taken", EXECUTION_YIELDS_DEFAULT);
+    *out_state = result.kind == RUN_FINISHED    ? LAYOVER_FINISHED
+                 : result.kind == RUN_SUSPENDED ? LAYOVER_SUSPENDED
+                                                : LAYOVER_YIELDED;
     return NULL;
 }
 
@@ -239,17 +241,22 @@ LayoverError *layover_execution_checkpoint(LayoverExecution *execution, const ch
     return library_error(checkpoint(execution, path));
 }
 
-static Error *resume(LayoverModel *model, const char *path, LayoverExecution **out_execution) {
-    OWN(Container, container) = NULL;
+Error *library_resume(LayoverModel *model, const Container *container, const char *what,
+    LayoverExecution **out_execution) {
     OWN(LayoverExecution, execution) = NULL;
     ExecutionOptions options = library_options(model);
-    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
     TRY(library_make_execution(model, &execution));
     TRY_WRAP(checkpoint_read(container, model->pool, CHUNK_VERIFY_SHA256, model->residency,
                  &options, NULL, &execution->execution),
-        "%s", path);
+        "%s", what);
     *out_execution = TAKE(execution);
     return NULL;
+}
+
+static Error *resume(LayoverModel *model, const char *path, LayoverExecution **out_execution) {
+    OWN(Container, container) = NULL;
+    TRY(container_open_path(CONTAINER_CHECKPOINT, path, &container));
+    return library_resume(model, container, path, out_execution);
 }
 
 LayoverError *layover_execution_resume(

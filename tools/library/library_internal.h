@@ -2,6 +2,7 @@
 /* What the files of the C library share: the handles of layover.h, and values on their way across
  * the border. Callers: the other files of this folder. Threads: as layover.h says. */
 #include "include/layover.h"
+#include "serialize/container/container.h"
 #include "vm/execution/execution.h"
 
 enum {
@@ -61,6 +62,9 @@ MUST_CHECK Error *library_make_execution(LayoverModel *model, LayoverExecution *
 /* Runs to the end, or to a suspension. Errors: CONFLICT a host function runs on this thread. */
 MUST_CHECK Error *library_run(
     LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+/* Continues from an open checkpoint. what: names it in errors. */
+MUST_CHECK Error *library_resume(LayoverModel *model, const Container *container, const char *what,
+    LayoverExecution **out_execution);
 
 /* ---- library_models.c ---- */
 

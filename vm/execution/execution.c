@@ -311,6 +311,10 @@ Error *execution_reserve_yield(Execution *execution) {
     return NULL;
 }
 
+uint32_t execution_count_yields(const Execution *execution) { return execution->yield_count; }
+
+void execution_end_at_yields(Execution *execution, bool ends) { execution->ends_at_yields = ends; }
+
 bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_sequence) {
     if (execution->yield_count == 0) return false;
     *out_value = execution->yields[execution->yield_first];

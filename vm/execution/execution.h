@@ -37,8 +37,12 @@ void execution_withdraw_slice_end(Execution *execution);
 
 /* Borrowed; nil before RUN_FINISHED. */
 const Value *execution_get_result(const Execution *execution);
+/* Says whether a run ends with RUN_SLICE_ENDED behind each value that it yields. */
+void execution_end_at_yields(Execution *execution, bool ends);
 /* The next yielded value, in order; false when the queue is empty. The caller owns it. */
 bool execution_take_yield(Execution *execution, Value *out_value, uint64_t *out_sequence);
+/* How many yielded values wait to be taken. */
+uint32_t execution_count_yields(const Execution *execution);
 ExecutionCounters execution_get_counters(const Execution *execution);
 ExecutionTraffic execution_get_traffic(const Execution *execution);
 Residency *execution_get_residency(const Execution *execution);

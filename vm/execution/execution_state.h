@@ -66,6 +66,7 @@ struct Execution {
     /* A mutable object (a storage of AllocStorage, an opaque object) may be among the values. While
      * it is false a snapshot need not look inside containers. */
     bool has_mutable;
+    bool ends_at_yields; /* execution_end_at_yields */
     bool failed;
     KernelStop *kernel_stop; /* the options', or own_stop */
     KernelStop own_stop;

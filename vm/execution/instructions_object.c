@@ -180,6 +180,7 @@ Error *instruction_yield(
     execution->yields[(execution->yield_first + execution->yield_count) % capacity] = value;
     execution->yield_count++;
     execution->counters.yields++;
+    if (execution->ends_at_yields) execution_request_slice_end(execution);
     return NULL;
 }
 

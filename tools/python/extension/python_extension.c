@@ -45,9 +45,11 @@ bool load_arrays(void) {
 }
 
 static bool load_values(void) {
-    static const char *const errors[] = {"make_error", NULL}, *const values[] = {"Outputs", NULL};
+    static const char *const errors[] = {"make_error", NULL}, *const values[] = {"Outputs", "Frame",
+                                                                  "Register", NULL};
     static PyObject **const to_errors[] = {&extension.make_error};
-    static PyObject **const to_values[] = {&extension.outputs};
+    static PyObject **const to_values[] = {
+        &extension.outputs, &extension.frame, &extension.register_};
     return load("layover._errors", errors, to_errors) && load("layover._values", values, to_values);
 }
 

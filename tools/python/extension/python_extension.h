@@ -24,7 +24,8 @@ typedef struct ExtensionTypes {
     /* Functions of layover/_arrays.py, NULL until they are first needed: importing numpy takes
      * longer than everything else. */
     PyObject *to_array, *to_numpy, *to_texts, *asarray;
-    PyObject *outputs; /* layover.Outputs, a tuple with names */
+    PyObject *outputs;           /* layover.Outputs, a tuple with names */
+    PyObject *frame, *register_; /* layover.Frame, layover.Register */
 } ExtensionTypes;
 extern ExtensionTypes extension;
 
@@ -79,6 +80,15 @@ LayoverExecution *function_start(const FunctionObject *function, PyObject *args,
 /* The results of a finished execution: one object, or a layover.Outputs. */
 PyObject *function_results(const FunctionObject *function, LayoverExecution *execution);
 
+/* ---- python_inspect.c ---- */
+
+/* The frames and the live registers of an execution, as tuples of layover.Frame and of
+ * layover.Register. */
+PyObject *inspect_frames(LayoverExecution *execution);
+PyObject *inspect_registers(LayoverExecution *execution);
+/* How many instructions the execution has run. */
+PyObject *inspect_instructions(LayoverExecution *execution);
+
 /* ---- python_run.c ---- */
 
 extern PyType_Spec run_type_spec;
@@ -86,7 +96,12 @@ extern PyType_Spec run_type_spec;
 PyObject *run_wrap(FunctionObject *function, LayoverExecution *owned_execution);
 /* Runs an execution without the interpreter lock; Ctrl-C stops it. instructions 0: no limit.
  * False: an exception is set; the execution stands between two instructions. */
-bool run_advance(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+typedef LayoverError *Advance(
+    LayoverExecution *execution, uint64_t instructions, LayoverState *out_state);
+bool run_advance(
+    LayoverExecution *execution, Advance *advance, uint64_t instructions, LayoverState *out_state);
+/* Runs an execution to its end, or to a suspension; drops what it yields. */
+bool run_to_end(LayoverExecution *execution, LayoverState *out_state);
 
 /* ---- python_home.c ---- */
 

@@ -181,7 +181,7 @@ static PyObject *call(PyObject *object, PyObject *args, PyObject *kwargs) {
     LayoverState state;
     LayoverExecution *execution = function_start(self, args, kwargs);
     if (!execution) return NULL;
-    if (run_advance(execution, 0, &state)) results = function_results(self, execution);
+    if (run_to_end(execution, &state)) results = function_results(self, execution);
     layover_execution_free(execution);
     return results;
 }

@@ -66,18 +66,51 @@ static PyObject *find_function(PyObject *object, PyObject *args) {
     return function;
 }
 
-static PyObject *resume(PyObject *object, PyObject *args) {
-    PyObject *path;
-    LayoverExecution *execution;
+static LayoverError *resume_path(
+    LayoverModel *model, const char *path, LayoverExecution **out_execution) {
     LayoverError *error;
-    ModelObject *self = SELF(ModelObject, object);
-    if (!PyArg_ParseTuple(args, "O&:resume", PyUnicode_FSConverter, &path)) return NULL;
-    const char *text = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS;
-    error = layover_execution_resume(self->model, text, &execution);
+    error = layover_execution_resume(model, path, out_execution);
     Py_END_ALLOW_THREADS;
-    Py_DECREF(path);
-    if (error) return raise_error(error);
+    return error;
+}
+
+static LayoverError *resume_bytes(
+    LayoverModel *model, PyObject *bytes, LayoverExecution **out_execution) {
+    LayoverError *error;
+    const char *data = PyBytes_AsString(bytes);
+    const size_t size = (size_t)PyBytes_Size(bytes);
+    Py_BEGIN_ALLOW_THREADS;
+    error = layover_execution_resume_bytes(model, data, size, "the checkpoint", out_execution);
+    Py_END_ALLOW_THREADS;
+    return error;
+}
+
+/* source: a path, or an open file. False: an exception is set. */
+static bool read_checkpoint(
+    LayoverModel *model, PyObject *source, LayoverExecution **out_execution) {
+    const bool is_file = PyObject_HasAttrString(source, "read");
+    PyObject *owned = NULL;
+    if (is_file)
+        owned = PyObject_CallMethod(source, "read", NULL);
+    else if (!PyUnicode_FSConverter(source, &owned))
+        owned = NULL;
+    if (owned && !PyBytes_Check(owned)) {
+        PyErr_SetString(PyExc_TypeError, "the file is no binary one");
+        Py_CLEAR(owned);
+    }
+    if (!owned) return false;
+    LayoverError *error = is_file ? resume_bytes(model, owned, out_execution)
+                                  : resume_path(model, PyBytes_AsString(owned), out_execution);
+    Py_DECREF(owned);
+    if (error) (void)raise_error(error);
+    return !error;
+}
+
+static PyObject *resume(PyObject *object, PyObject *source) {
+    LayoverExecution *execution;
+    ModelObject *self = SELF(ModelObject, object);
+    if (!read_checkpoint(self->model, source, &execution)) return NULL;
     PyObject *function = function_create(self->model, layover_execution_function(execution));
     PyObject *run = function ? run_wrap(SELF(FunctionObject, function), execution) : NULL;
     if (!function) layover_execution_free(execution);
@@ -88,8 +121,10 @@ static PyObject *resume(PyObject *object, PyObject *args) {
 static PyMethodDef methods[] = {
     {"function", find_function, METH_VARARGS,
         "function(name)\n--\n\nA function of the model by its name."},
-    {"resume", resume, METH_VARARGS,
-        "resume(path)\n--\n\nA Run that continues from a checkpoint file, on this model's device."},
+    {"resume", resume, METH_O,
+        "resume(source)\n--\n\nA Run that continues from a checkpoint, the path of a file or an "
+        "open binary "
+        "file, on this model's device."},
     {NULL, NULL, 0, NULL},
 };
 

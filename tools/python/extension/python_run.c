@@ -71,7 +71,8 @@ static void install_handler(void) {
     (void)sigaction(SIGINT, &now, NULL);
 }
 
-bool run_advance(LayoverExecution *execution, uint64_t instructions, LayoverState *out_state) {
+bool run_advance(
+    LayoverExecution *execution, Advance *advance, uint64_t instructions, LayoverState *out_state) {
     LayoverError *error;
     const bool watched = is_main_thread();
     if (watched) {
@@ -79,11 +80,35 @@ bool run_advance(LayoverExecution *execution, uint64_t instructions, LayoverStat
         interrupt.execution = execution;
     }
     Py_BEGIN_ALLOW_THREADS;
-    error = layover_execution_run(execution, instructions, out_state);
+    error = advance(execution, instructions, out_state);
     Py_END_ALLOW_THREADS;
     if (watched) interrupt.execution = NULL;
     if (error) (void)raise_error(error);
     return !error && PyErr_CheckSignals() == 0;
+}
+
+/* ---- yielded values ---- */
+
+/* The oldest yielded value; *out_found false: none waits. NULL: an exception, or none. */
+static PyObject *take_yield(LayoverExecution *execution, bool *out_found) {
+    LayoverValue value;
+    int found;
+    LayoverError *error = layover_execution_take_yield(execution, &value, &found);
+    *out_found = !error && found;
+    if (error) return raise_error(error);
+    return found ? output_give(&value) : NULL;
+}
+
+bool run_to_end(LayoverExecution *execution, LayoverState *out_state) {
+    for (;;) {
+        LayoverValue dropped;
+        int found = 1;
+        if (!run_advance(execution, layover_execution_run_to_yield, 0, out_state)) return false;
+        if (*out_state != LAYOVER_YIELDED) return true;
+        LayoverError *error = layover_execution_take_yield(execution, &dropped, &found);
+        if (error) return raise_error(error) != NULL;
+        if (found) layover_value_release(&dropped);
+    }
 }
 
 /* ---- a limit of time ---- */
@@ -135,7 +160,7 @@ static bool advance_for(
         .changed = PTHREAD_COND_INITIALIZER,
         .execution = execution};
     if (!timer_start(&timer, seconds)) return false;
-    const bool done = run_advance(execution, instructions, out_state);
+    const bool done = run_advance(execution, layover_execution_run, instructions, out_state);
     timer_stop(&timer);
     return done;
 }
@@ -178,8 +203,9 @@ static PyObject *advance(PyObject *object, PyObject *args, PyObject *kwargs) {
     if (!read_limits(args, kwargs, &instructions, &seconds)) return NULL;
     if (self->finished) Py_RETURN_TRUE;
     if (!enter(self)) return NULL;
-    const bool done = seconds > 0 ? advance_for(self->execution, instructions, seconds, &state)
-                                  : run_advance(self->execution, instructions, &state);
+    const bool done =
+        seconds > 0 ? advance_for(self->execution, instructions, seconds, &state)
+                    : run_advance(self->execution, layover_execution_run, instructions, &state);
     self->busy = false;
     if (!done) return NULL;
     self->finished = state == LAYOVER_FINISHED;
@@ -192,23 +218,61 @@ static PyObject *suspend(PyObject *object, PyObject *none) {
     Py_RETURN_NONE;
 }
 
-static PyObject *checkpoint(PyObject *object, PyObject *args) {
-    RunObject *self = SELF(RunObject, object);
-    PyObject *path;
+static PyObject *write_path(RunObject *self, PyObject *path) {
+    PyObject *owned;
     LayoverError *error;
-    if (!PyArg_ParseTuple(args, "O&:checkpoint", PyUnicode_FSConverter, &path)) return NULL;
-    if (!enter(self)) {
-        Py_DECREF(path);
-        return NULL;
-    }
-    const char *text = PyBytes_AsString(path);
+    if (!PyUnicode_FSConverter(path, &owned)) return NULL;
+    const char *text = PyBytes_AsString(owned);
     Py_BEGIN_ALLOW_THREADS;
     error = layover_execution_checkpoint(self->execution, text);
     Py_END_ALLOW_THREADS;
-    self->busy = false;
-    Py_DECREF(path);
+    Py_DECREF(owned);
     if (error) return raise_error(error);
     Py_RETURN_NONE;
+}
+
+static PyObject *write_file(RunObject *self, PyObject *file) {
+    void *data;
+    size_t size;
+    LayoverError *error;
+    Py_BEGIN_ALLOW_THREADS;
+    error = layover_execution_checkpoint_bytes(self->execution, &data, &size);
+    Py_END_ALLOW_THREADS;
+    if (error) return raise_error(error);
+    PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
+    layover_bytes_free(data);
+    PyObject *written = bytes ? PyObject_CallMethod(file, "write", "O", bytes) : NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(written);
+    if (!written) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *checkpoint(PyObject *object, PyObject *target) {
+    RunObject *self = SELF(RunObject, object);
+    if (!enter(self)) return NULL;
+    PyObject *done = PyObject_HasAttrString(target, "write") ? write_file(self, target)
+                                                             : write_path(self, target);
+    self->busy = false;
+    return done;
+}
+
+/* Iteration: the next yielded value. After the last one the iteration ends, and result() gives what
+ * came out. */
+static PyObject *next(PyObject *object) {
+    RunObject *self = SELF(RunObject, object);
+    LayoverState state = LAYOVER_FINISHED;
+    bool found = false;
+    if (!enter(self)) return NULL;
+    bool done =
+        self->finished || run_advance(self->execution, layover_execution_run_to_yield, 0, &state);
+    PyObject *value = done ? take_yield(self->execution, &found) : NULL;
+    if (done && !found && !PyErr_Occurred()) {
+        self->finished = state == LAYOVER_FINISHED;
+        if (!self->finished) (void)raise_named("SUSPENDED", "the run was suspended");
+    }
+    self->busy = false;
+    return value;
 }
 
 static PyObject *result(PyObject *object, PyObject *none) {
@@ -216,12 +280,37 @@ static PyObject *result(PyObject *object, PyObject *none) {
     RunObject *self = SELF(RunObject, object);
     LayoverState state;
     if (!enter(self)) return NULL;
-    bool done = self->finished || run_advance(self->execution, 0, &state);
+    bool done = self->finished || run_to_end(self->execution, &state);
     if (done && !self->finished) self->finished = state == LAYOVER_FINISHED;
     if (done && !self->finished) done = raise_named("SUSPENDED", "the run was suspended") != NULL;
     PyObject *results = done ? function_results(self->function, self->execution) : NULL;
     self->busy = false;
     return results;
+}
+
+typedef PyObject *Inspect(LayoverExecution *execution);
+
+static PyObject *inspect(PyObject *object, Inspect *describe) {
+    RunObject *self = SELF(RunObject, object);
+    if (!enter(self)) return NULL;
+    PyObject *description = describe(self->execution);
+    self->busy = false;
+    return description;
+}
+
+static PyObject *get_frames(PyObject *object, void *closure) {
+    (void)closure;
+    return inspect(object, inspect_frames);
+}
+
+static PyObject *get_registers(PyObject *object, void *closure) {
+    (void)closure;
+    return inspect(object, inspect_registers);
+}
+
+static PyObject *get_instructions(PyObject *object, void *closure) {
+    (void)closure;
+    return inspect(object, inspect_instructions);
 }
 
 static PyObject *get_finished(PyObject *object, void *closure) {
@@ -236,8 +325,10 @@ static PyMethodDef methods[] = {
         "\nCtrl-C raises KeyboardInterrupt; the run can go on, or be stored."},
     {"suspend", suspend, METH_NOARGS,
         "suspend()\n--\n\nStops the run before its next instruction. Any thread may call it."},
-    {"checkpoint", checkpoint, METH_VARARGS,
-        "checkpoint(path)\n--\n\nWrites the run as a checkpoint file, atomically and durably."},
+    {"checkpoint", checkpoint, METH_O,
+        "checkpoint(target)\n--\n\nWrites the run as a checkpoint: to a path atomically and "
+        "durably, "
+        "or to a binary file that is open."},
     {"result", result, METH_NOARGS,
         "result()\n--\n\nRuns to the end if it has not ended, and gives what came out."},
     {NULL, NULL, 0, NULL},
@@ -245,17 +336,27 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef members[] = {
     {"finished", get_finished, NULL, "True: the function ended.", NULL},
+    {"frames", get_frames, NULL,
+        "The functions that were called and have not returned: a Frame for each, the oldest first.",
+        NULL},
+    {"registers", get_registers, NULL, "The values that are still needed: a Register for each.",
+        NULL},
+    {"instructions", get_instructions, NULL, "How many instructions have run, over all resumes.",
+        NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static char documentation[] =
-    "An execution of a function, which stops and continues between two instructions.";
+static char documentation[] = "An execution of a function, which stops and continues between two "
+                              "instructions. Iterating over it "
+                              "runs it, and gives the values that the function yields.";
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, documentation},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, members},
+    {Py_tp_iter, PyObject_SelfIter},
+    {Py_tp_iternext, next},
     {0, NULL},
 };
 

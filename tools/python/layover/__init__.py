@@ -14,11 +14,12 @@ from layover._errors import (CancelledError, ConflictError, CorruptError, Error,
                              NotFoundError, RefusedError, Suspended, UnreachableError, UnsupportedError)
 from layover._layover import Run, Tensor, version as __version__
 from layover._model import Model, load, resume
-from layover._values import Outputs, Port
+from layover._values import Frame, Outputs, Port, Register
 
-__all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError", "Home",
-           "InvalidError", "Job", "Model", "NotFoundError", "Outputs", "Port", "RefusedError", "Run", "Suspended", "Tensor",
-           "UnreachableError", "UnsupportedError", "load", "resume", "__version__"]
+__all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError",
+           "Frame", "Home", "InvalidError", "Job", "Model", "NotFoundError", "Outputs", "Port", "RefusedError",
+           "Register", "Run", "Suspended", "Tensor", "UnreachableError", "UnsupportedError", "load", "resume",
+           "__version__"]
 
 
 def __getattr__(name):

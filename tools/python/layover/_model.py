@@ -58,9 +58,10 @@ def load(path: Path, device: str = "cpu", threads: int = 1) -> Model:
     return Model(path, device, threads)
 
 
-def resume(path: Path, model: typing.Union[Model, Path], device: typing.Optional[str] = None) -> _c.Run:
-    """A Run that continues from a checkpoint file.
+def resume(path: typing.Union[Path, typing.BinaryIO], model: typing.Union[Model, Path], device: typing.Optional[str] = None) -> _c.Run:
+    """A Run that continues from a checkpoint.
 
+    path:   of the file, or a binary file that is open.
     model:  the open model that the file's run was of, or what load() takes.
     device: where it continues; None: the model's device.
     """

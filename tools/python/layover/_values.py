@@ -31,6 +31,36 @@ class Outputs(tuple):
         return "Outputs(" + ", ".join(f"{name}={value!r}" for name, value in self.items()) + ")"
 
 
+class Frame(typing.NamedTuple):
+    """A function that was called and has not returned.
+
+    pc:          the instruction that runs next, or the call that waits.
+    instruction: it as text; "" but for the innermost 256 frames.
+    """
+
+    function: str
+    pc: int
+    instruction: str
+
+
+class Register(typing.NamedTuple):
+    """A register whose value is still needed.
+
+    frame: 0 is the oldest.
+    kind:  "tensor", "int", "list" ...
+    dtype: of a tensor, else "".
+    shape: of a tensor or a shape, else None.
+    bytes: of a tensor or a storage; of a tuple or a list those of the tensors in it.
+    """
+
+    frame: int
+    index: int
+    kind: str
+    dtype: str
+    shape: typing.Optional[typing.Tuple[int, ...]]
+    bytes: int
+
+
 class Port(typing.NamedTuple):
     """One input or output of a function.
 
