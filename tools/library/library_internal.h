@@ -113,6 +113,11 @@ void library_value_drop(const LayoverValue *value);
 /* Makes a tuple of strings. */
 MUST_CHECK Error *library_value_names(const char *const *names, uint32_t count, LayoverValue *out);
 
+/* ---- library_state.c ---- */
+
+/* Makes lists of the tuples that are given for parameters that are lists. */
+MUST_CHECK Error *library_values_fit(const Function *function, Value *values, uint32_t count);
+
 /* ---- library_texts.c ---- */
 
 /* Takes a tensor of texts by copying them. Errors: INVALID the shape, a text that is not UTF-8. */

@@ -1,6 +1,37 @@
 /* Executions of layover.h with values of any kind, and their stateful interface. */
 #include "tools/library/library_internal.h"
 #include "vm/execution/stateful.h"
+#include "vm/objects/adt.h"
+#include "vm/objects/list.h"
+
+static Error *make_list(const Adt *adt, Value *out) {
+    OWN(List, list) = NULL;
+    TRY(list_create(NULL, adt->count, &list));
+    for (uint32_t i = 0; i < adt->count; i++) TRY(list_append(list, value_copy(adt->fields[i])));
+    *out = value_object(OBJECT_LIST, TAKE(list));
+    return NULL;
+}
+
+/* Makes a list of a tuple where the parameter is a list: programs have no other form of one. */
+static Error *fit_list(const Function *function, uint32_t parameter, Value *inout) {
+    Value list;
+    if (!function->parameters || parameter >= function->parameter_count ||
+        !port_is_list(&function->parameters[parameter]) || !value_is(inout, OBJECT_ADT))
+        return NULL;
+    TRY(make_list(inout->adt, &list));
+    value_release(inout);
+    *inout = list;
+    return NULL;
+}
+
+Error *library_values_fit(const Function *function, Value *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) TRY(fit_list(function, i, &values[i]));
+    return NULL;
+}
+
+static const Function *function_at(const LayoverModel *model, uint32_t index) {
+    return &model->residency->executable->functions[index];
+}
 
 static Error *start(LayoverModel *model, const char *function, const LayoverValue *arguments,
     uint32_t count, LayoverExecution **out_execution) {
@@ -10,6 +41,7 @@ static Error *start(LayoverModel *model, const char *function, const LayoverValu
     const ExecutionOptions options = library_options(model);
     TRY(library_values_take(model, arguments, count, &values));
     Error *error = executable_find_function(model->residency->executable, function, &index);
+    if (!error) error = library_values_fit(function_at(model, index), values, count);
     if (!error) error = library_make_execution(model, &execution);
     if (!error)
         error = execution_create(
@@ -47,6 +79,7 @@ static Error *set_input(LayoverExecution *execution, const char *function, uint3
     Value *taken;
     TRY(library_values_take(execution->model, value, 1, &taken));
     Error *error = find(execution, function, &index);
+    if (!error) error = fit_list(function_at(execution->model, index), parameter, taken);
     if (!error) error = stateful_set_input(execution->execution, index, parameter, taken);
     library_values_free(taken, 1);
     return error;
@@ -85,6 +118,7 @@ static Error *save(LayoverExecution *execution, const char *name, const char *fu
     Value *values;
     TRY(library_values_take(execution->model, arguments, count, &values));
     Error *error = find(execution, function, &index);
+    if (!error) error = library_values_fit(function_at(execution->model, index), values, count);
     if (!error) error = stateful_save_function(execution->execution, name, index, values, count);
     library_values_free(values, count);
     return error;

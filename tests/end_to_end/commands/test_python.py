@@ -8,6 +8,7 @@ import time
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from graph_builder import FLOAT, GraphBuilder, value
 from onnx import TensorProto
@@ -105,6 +106,38 @@ def test_types_that_numpy_lacks(open_model):
         y = model(given)
         assert y.dtype == x.dtype
         np.testing.assert_array_equal(y, x + x)
+
+
+@pytest.mark.parametrize("name, proto", [("int4", TensorProto.INT4), ("uint2", TensorProto.UINT2),
+                                         ("float4_e2m1fn", TensorProto.FLOAT4E2M1)])
+@pytest.mark.parametrize("shape", [(5,), (3, 3), (), (0, 2)])
+def test_types_of_less_than_a_byte(open_model, name, proto, shape):
+    """numpy has an element in a byte, Layover packs them: both ways, also as lists, and what is cast from them."""
+    g = GraphBuilder("small")
+    g.op("Cast", "x", name="y", to=FLOAT)
+    g.op("Identity", "x", name="same")
+    dims = list("abc"[:len(shape)])
+    model = open_model(g, [value("x", proto, dims)], [value("y", FLOAT, dims), value("same", proto, dims)])
+    x = np.resize(np.arange(4), shape).astype(getattr(ml_dtypes, name))
+    for given in (x, x[::-1], np.asfortranarray(x)) if shape else (x,):
+        outputs = model(given)
+        np.testing.assert_array_equal(outputs["y"], given.astype("f4"))
+        assert outputs["same"].dtype == x.dtype
+        np.testing.assert_array_equal(outputs["same"].astype("f4"), given.astype("f4"))
+    if x.size:  # an empty list has one dimension
+        np.testing.assert_array_equal(model(x.astype("f4").tolist())["y"], x.astype("f4"))
+
+
+def test_lists_of_arrays(open_model):
+    g = GraphBuilder("lists")
+    g.op("ConcatFromSequence", "xs", name="y", axis=0)
+    kind = onnx.helper.make_tensor_sequence_value_info("xs", FLOAT, None)
+    model = open_model(g, [kind], [value("y", FLOAT, ["n"])])
+    assert model.inputs[0].list
+    for given in ([X[0], X[1, :1]], (X[0], X[1, :1])):
+        np.testing.assert_array_equal(model(given), [0, 1, 2, 3])
+    with pytest.raises(layover.InvalidError, match="xs"):
+        model([X[0], X[0].astype("f8")])
 
 
 def test_texts(open_model):

@@ -8,6 +8,7 @@ import time
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from daemon import SLOWER, Daemon
 from graph_builder import FLOAT, GraphBuilder, value
@@ -222,7 +223,7 @@ def test_the_examples_of_the_page(daemon, two_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LAYOVER_SERVER", daemon.socket)
     os.replace(two_file, tmp_path / "two.lvx")
-    names = {}
+    names = {"onnx_model": onnx.load(tmp_path / "two.onnx")}
     exec(compile(code, "docs/python.md", "exec"), names)
     assert names["run"].finished and names["job"].state == "succeeded"
 

@@ -222,8 +222,9 @@ static bool take_made(PyObject *array, PyObject *dtype, LayoverValue *out) {
     }
     if (!dtype) return true;
     PyObject *name = PyUnicode_AsUTF8String(dtype);
-    LayoverError *error =
-        name ? layover_dtype_find(PyBytes_AsString(name), &out->tensor->dl_tensor.dtype) : NULL;
+    DLTensor *tensor = &out->tensor->dl_tensor;
+    LayoverError *error = name ? layover_dtype_find(PyBytes_AsString(name), &tensor->dtype) : NULL;
+    if (!error && tensor->dtype.bits < 8) tensor->strides = NULL; /* the elements are packed */
     if (error) (void)raise_error(error);
     const bool found = name && !error;
     Py_XDECREF(name);

@@ -163,6 +163,16 @@ static PyObject *dlpack_device(PyObject *object, PyObject *none) {
     return Py_BuildValue("(ii)", (int)kDLCPU, 0);
 }
 
+/* The bytes of elements that are smaller than one, packed as DLPack packs them. */
+static PyObject *packed(PyObject *object, PyObject *none) {
+    (void)none;
+    const DLTensor *tensor = of(object);
+    size_t bits = (size_t)tensor->dtype.bits * tensor->dtype.lanes;
+    for (int i = 0; i < tensor->ndim; i++) bits *= (size_t)tensor->shape[i];
+    return PyBytes_FromStringAndSize(
+        (const char *)tensor->data + tensor->byte_offset, (Py_ssize_t)((bits + 7) / 8));
+}
+
 static PyObject *numpy(PyObject *object, PyObject *none) {
     (void)none;
     if (!load_arrays()) return NULL;
@@ -175,8 +185,10 @@ static PyMethodDef methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
         "__dlpack_device__()\n--\n\nThe device: (1, 0), which is the host."},
     {"numpy", numpy, METH_NOARGS,
-        "numpy()\n--\n\nA numpy array over the same bytes. bfloat16 and the 8-bit floats need the "
-        "package ml_dtypes."},
+        "numpy()\n--\n\nA numpy array over the same bytes. bfloat16, the 8-bit floats, and types "
+        "of less "
+        "than a byte, which are copied, need the package ml_dtypes."},
+    {"_packed", packed, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
