@@ -1,4 +1,5 @@
 """Runs in Python: where they stand, what they yield, checkpoints in files that are open."""
+import asyncio
 import io
 import os
 import sys
@@ -11,6 +12,7 @@ from harness import ROOT, binary
 sys.path.insert(0, os.path.join(os.path.dirname(binary()), "python"))
 
 import layover  # noqa: E402
+import layover.aio  # noqa: E402
 
 X = np.arange(1, 4, dtype="f4")
 
@@ -113,3 +115,29 @@ def test_a_run_that_another_thread_uses_tells_nothing(model):
     run.suspend()
     thread.join()
     assert run.frames
+
+
+def test_async_forms(model):
+    async def work():
+        steps = model.function("steps")
+        both = await asyncio.gather(layover.aio.call(model, X), layover.aio.result(steps.start(X, 3)))
+        seen = [value async for value in layover.aio.values(steps.start(X, 3))]
+        run = steps.start(X, 3)
+        return both, seen, [await layover.aio.advance(run, 3), await layover.aio.advance(run, seconds=60)]
+    (main, steps), seen, ends = asyncio.run(work())
+    np.testing.assert_array_equal(main, 101 * X)
+    np.testing.assert_array_equal(steps, 5 * X)
+    np.testing.assert_array_equal(seen, [2 * X, 3 * X, 4 * X])
+    assert ends == [False, True]
+
+
+def test_a_cancelled_task_leaves_its_run_suspended(model, tmp_path):
+    async def work():
+        run = model.function("steps").start(X, 10 ** 9)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(layover.aio.result(run), 0.05)
+        run.checkpoint(tmp_path / "half.lvc")
+        return run
+    run = asyncio.run(work())
+    assert not run.finished and run.frames[0].function == "steps"
+    assert len(list(zip(range(3), layover.resume(tmp_path / "half.lvc", model)))) == 3

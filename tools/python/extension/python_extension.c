@@ -78,6 +78,8 @@ PyMODINIT_FUNC PyInit__layover(void) {
                       add_type(module, "Model", &model_type_spec, &extension.model) &&
                       add_type(module, "Function", &function_type_spec, &extension.function) &&
                       add_type(module, "Run", &run_type_spec, &extension.run) &&
+                      add_type(module, "Machine", &machine_type_spec, &extension.machine) &&
+                      add_type(module, "Object", &object_type_spec, &extension.object) &&
                       add_type(module, "Home", &home_type_spec, &extension.home) &&
                       add_type(module, "Tensor", &tensor_type_spec, &extension.tensor) &&
                       PyModule_AddStringConstant(module, "version", layover_version()) == 0;

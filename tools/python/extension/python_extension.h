@@ -20,7 +20,7 @@
 /* The parts of the module that C code needs. Set once, when the module is made. */
 typedef struct ExtensionTypes {
     PyObject *make_error; /* of layover/_errors.py: an exception of a code and a text */
-    PyTypeObject *model, *function, *run, *tensor, *home;
+    PyTypeObject *model, *function, *run, *tensor, *home, *machine, *object;
     /* Functions of layover/_arrays.py, NULL until they are first needed: importing numpy takes
      * longer than everything else. */
     PyObject *to_array, *to_numpy, *to_texts, *asarray;
@@ -112,3 +112,13 @@ LayoverHome *home_get(PyObject *object);
 /* ---- python_model.c ---- */
 
 extern PyType_Spec model_type_spec;
+/* Borrowed. object: of the type Model. */
+LayoverModel *model_get(PyObject *object);
+
+/* ---- python_machine.c ---- */
+
+extern PyType_Spec machine_type_spec, object_type_spec;
+/* Takes a function or an object of a model, and makes the value nil. */
+PyObject *object_wrap(LayoverValue *value);
+/* The value of a layover.Object, which keeps it. False: the object is none; no exception is set. */
+bool object_take(PyObject *object, LayoverValue *out);

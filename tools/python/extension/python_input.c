@@ -317,7 +317,7 @@ static bool take_array(PyObject *object, const LayoverPort *port, LayoverValue *
 static bool take(PyObject *object, const LayoverPort *port, uint32_t depth, LayoverValue *out) {
     bool plain = false;
     *out = (LayoverValue){LAYOVER_NIL, {0}};
-    if (object == Py_None) return true;
+    if (object == Py_None || object_take(object, out)) return true;
     if (port && port->is_list && depth == 0 && (PyList_Check(object) || PyTuple_Check(object)))
         return take_fields(object, port, depth, out);
     if (!has_type(port)) {

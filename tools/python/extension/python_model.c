@@ -8,6 +8,8 @@ typedef struct ModelObject {
     PyObject *main; /* NULL until the model is first called */
 } ModelObject;
 
+LayoverModel *model_get(PyObject *object) { return SELF(ModelObject, object)->model; }
+
 static void dealloc(PyObject *object) {
     ModelObject *self = SELF(ModelObject, object);
     PyTypeObject *type = Py_TYPE(object);

@@ -79,9 +79,9 @@ static PyObject *give(LayoverValue *value) {
         return give_tuple(value->tuple);
     case LAYOVER_FUNCTION:
     case LAYOVER_OBJECT:
-        break;
+        return object_wrap(value);
     }
-    PyErr_SetString(PyExc_TypeError, "a function or an object of a model has no form in Python");
+    PyErr_Format(PyExc_TypeError, "a value of kind %d", (int)value->kind);
     return NULL;
 }
 

@@ -12,19 +12,22 @@ import importlib
 
 from layover._errors import (CancelledError, ConflictError, CorruptError, Error, ExhaustedError, FileError, InvalidError,
                              NotFoundError, RefusedError, Suspended, UnreachableError, UnsupportedError)
-from layover._layover import Run, Tensor, version as __version__
+from layover._layover import Object, Run, Tensor, version as __version__
 from layover._model import Model, load, resume
 from layover._values import Frame, Outputs, Port, Register
 
 __all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError",
-           "Frame", "Home", "InvalidError", "Job", "Model", "NotFoundError", "Outputs", "Port", "RefusedError",
-           "Register", "Run", "Suspended", "Tensor", "UnreachableError", "UnsupportedError", "load", "resume",
-           "__version__"]
+           "Frame", "Home", "InvalidError", "Job", "Model", "NotFoundError", "Object", "Outputs", "Port",
+           "RefusedError", "Register", "Run", "Suspended", "Tensor", "UnreachableError", "UnsupportedError",
+           "VirtualMachine", "from_torch", "load", "resume", "__version__"]
 
 
 def __getattr__(name):
     """Modules are loaded when they are first used: most programs run models alone."""
-    module = {"Client": "client", "Job": "client", "Home": "home"}.get(name)
+    module = {"Client": "client", "Job": "client", "Home": "home", "VirtualMachine": "machine",
+              "from_torch": "_torch"}.get(name)
+    if name in ("aio", "onnx_backend"):
+        return importlib.import_module("layover." + name)
     if module:
         return getattr(importlib.import_module("layover." + module), name)
     raise AttributeError(f"module 'layover' has no attribute {name!r}")
