@@ -9,11 +9,12 @@
 #include "vm/objects/adt.h"
 #include "vm/objects/list.h"
 #include "vm/objects/object.h"
+#include "vm/objects/shape_object.h"
 
 enum { ARRAY_NAME_SIZE = 1100, ARRAY_NESTING_MAX = 8 };
 
 /* NAME.count is the number of a list's items NAME.0, NAME.1 …; written only for empty lists. */
-static const char LIST_COUNT_NAME[] = "count";
+static const char LIST_COUNT_NAME[] = "count", SHAPE_NAME[] = "shape", SCALAR_NAME[] = "scalar";
 
 static void release_array(void *owner) {
     NamedArray *array = owner;
@@ -81,13 +82,18 @@ static Error *fail_unknown(const Function *function, const char *name) {
         function->name, name, known.size ? text_builder_get(&known) : "none", name);
 }
 
-/* The place that an array's name denotes: a whole input, an item of a list, or the count of a
- * list's items. */
+/* The place that an array's name denotes: a whole input, an item of a list, the count of a list's
+ * items, or an input that is no tensor. */
 typedef struct ArrayPlace {
     uint32_t parameter;
-    enum { PLACE_WHOLE, PLACE_ITEM, PLACE_COUNT } part;
+    enum { PLACE_WHOLE, PLACE_ITEM, PLACE_COUNT, PLACE_SHAPE, PLACE_SCALAR } part;
     int64_t item;
 } ArrayPlace;
+
+/* Whether a port takes values that are no tensors, as those of Relax do. */
+static bool takes_anything(const Port *port) {
+    return port->form == PORT_TENSOR && port->dtype == DTYPE_NONE && !port->rank_known;
+}
 
 static bool find_place(const Function *function, const char *name, ArrayPlace *out) {
     *out = (ArrayPlace){.part = PLACE_WHOLE};
@@ -98,7 +104,11 @@ static bool find_place(const Function *function, const char *name, ArrayPlace *o
     memcpy(prefix, name, (size_t)(dot - name));
     prefix[dot - name] = '\0';
     if (!array_values_find_parameter(function, prefix, &out->parameter)) return false;
-    if (!port_is_list(&function->parameters[out->parameter])) return false;
+    const Port *port = &function->parameters[out->parameter];
+    if (takes_anything(port) && strcmp(dot + 1, SHAPE_NAME) == 0) out->part = PLACE_SHAPE;
+    if (takes_anything(port) && strcmp(dot + 1, SCALAR_NAME) == 0) out->part = PLACE_SCALAR;
+    if (out->part != PLACE_WHOLE) return true;
+    if (!port_is_list(port)) return false;
     out->part = strcmp(dot + 1, LIST_COUNT_NAME) == 0 ? PLACE_COUNT : PLACE_ITEM;
     if (out->part == PLACE_COUNT) return true;
     char again[32];
@@ -122,7 +132,7 @@ static Error *make_lists(const ArrayList *arrays, const Function *function, Valu
         ArrayPlace place;
         const char *name = arrays->items[i].name;
         if (!find_place(function, name, &place)) return fail_unknown(function, name);
-        if (place.part == PLACE_WHOLE) continue;
+        if (place.part != PLACE_ITEM && place.part != PLACE_COUNT) continue;
         Value *value = &values[place.parameter];
         List *list = value->list;
         if (value->tag == VALUE_NIL) {
@@ -145,6 +155,30 @@ static Error *check_count(const NamedArray *array, const List *list) {
     return NULL;
 }
 
+static Error *shape_from_array(const NamedArray *array, Value *out) {
+    ShapeObject *object;
+    if (array->dtype != DTYPE_INT64 || array->shape.rank != 1)
+        FAIL(INVALID, "array %s is no list of int64", array->name);
+    TRY_WRAP(shape_object_create_of((const int64_t *)(const void *)array->data,
+                 (uint64_t)array->shape.dims[0], &object),
+        "array %s", array->name);
+    *out = value_object(OBJECT_SHAPE, object);
+    return NULL;
+}
+
+static Error *scalar_from_array(const NamedArray *array, Value *out) {
+    if (array->shape.rank != 0 || (array->dtype != DTYPE_BOOL && array->dtype != DTYPE_INT64 &&
+                                      array->dtype != DTYPE_FLOAT64))
+        FAIL(INVALID, "array %s is not one bool, int64 or float64", array->name);
+    if (array->dtype == DTYPE_BOOL) {
+        *out = value_bool(array->data[0] != 0);
+        return NULL;
+    }
+    *out = array->dtype == DTYPE_INT64 ? value_int(0) : value_float(0);
+    memcpy(&out->integer, array->data, sizeof out->integer); /* or a float64's bits */
+    return NULL;
+}
+
 static Error *take_array(NamedArray *array, const Function *function, Value *values) {
     ArrayPlace place;
     if (!find_place(function, array->name, &place)) return fail_unknown(function, array->name);
@@ -158,6 +192,8 @@ static Error *take_array(NamedArray *array, const Function *function, Value *val
         value = &value->list->items[place.item];
     }
     if (value->tag != VALUE_NIL) FAIL(INVALID, "input %s is given twice", array->name);
+    if (place.part == PLACE_SHAPE) return shape_from_array(array, value);
+    if (place.part == PLACE_SCALAR) return scalar_from_array(array, value);
     TRY_WRAP(array_values_from_array(array, value), "input %s", port);
     return NULL;
 }
@@ -271,6 +307,16 @@ static Error *scalar_to_array(ArraySink sink, const char *name, const Value *val
     return error;
 }
 
+static Error *shape_to_array(ArraySink sink, const char *name, const ShapeObject *object) {
+    const Shape shape = shape_make(1, (int64_t[]){object->count});
+    NamedArray array;
+    TRY(named_array_init(&array, name, DTYPE_INT64, &shape));
+    if (object->count > 0) memcpy(array.data, object->dims, object->count * sizeof(int64_t));
+    Error *error = sink.add(sink.self, &array);
+    named_array_deinit(&array);
+    return error;
+}
+
 static Error *write_empty_list(ArraySink sink, const char *name) {
     char child[ARRAY_NAME_SIZE];
     Value none = value_int(0);
@@ -282,6 +328,7 @@ static Error *write_value(ArraySink sink, const char *name, const Value *value, 
     if (value_is(value, OBJECT_TENSOR)) return tensor_to_array(sink, name, value->tensor);
     if (value->tag == VALUE_BOOL || value->tag == VALUE_INT || value->tag == VALUE_FLOAT)
         return scalar_to_array(sink, name, value);
+    if (value_is(value, OBJECT_SHAPE)) return shape_to_array(sink, name, value->shape);
     if (value->tag == VALUE_NIL) return NULL;
     bool nested = value_is(value, OBJECT_ADT) || value_is(value, OBJECT_LIST);
     if (!nested || depth >= ARRAY_NESTING_MAX)

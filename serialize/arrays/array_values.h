@@ -8,7 +8,9 @@
 /* Makes the arguments of a function from arrays by name. The arrays' memory moves into sealed
  * tensors on the host. A list input is made of NAME.0, NAME.1 …, all present in any order;
  * NAME.count, one int64, may give their number, and must when there are none. An optional input
- * without an array is nil. Shapes and types are checked when an execution is made of the values.
+ * without an array is nil. An input that takes anything is a shape where the array is NAME.shape,
+ * int64 numbers, and a bool, int or float where it is NAME.scalar. Shapes and types are checked
+ * when an execution is made of the values.
  *
  * inout_list: arrays that were taken are left empty.
  * out_values: parameter_count values; release with array_values_release.
@@ -35,10 +37,10 @@ typedef struct ArraySink {
     bool only_reads;
 } ArraySink;
 
-/* Exports a value: tensors and scalars under NAME; tuples and lists of them under NAME.0, NAME.1 …;
- * an empty list as NAME.count (an int64, 0); nil is left out.
- * Errors: UNSUPPORTED a value that no array can hold; INVALID a tensor that was never written;
- *         whatever the sink returns. */
+/* Exports a value: tensors, scalars and shapes (int64 numbers) under NAME; tuples and lists of them
+ * under NAME.0, NAME.1 …; an empty list as NAME.count (an int64, 0); nil is left out. Errors:
+ * UNSUPPORTED a value that no array can hold; INVALID a tensor that was never written; whatever the
+ * sink returns. */
 MUST_CHECK Error *array_values_export(const Value *value, const char *name, ArraySink sink);
 /* Exports the results of a finished execution under the results' names. */
 MUST_CHECK Error *array_values_export_result(Execution *execution, ArraySink sink);

@@ -215,15 +215,6 @@ static Error *read_closure(ObjectReader *self, Value *out) {
     return NULL;
 }
 
-static Error *read_shape(ObjectReader *self, Value *out) {
-    Shape shape;
-    ShapeObject *object;
-    TRY(value_bytes_read_shape(&self->reader, 0, &shape));
-    TRY(error_recode(shape_object_create(&shape, &object), ERROR_CORRUPT));
-    *out = value_object(OBJECT_SHAPE, object);
-    return NULL;
-}
-
 static Error *read_string(ObjectReader *self, Value *out) {
     char *text;
     StringObject *string;
@@ -307,7 +298,7 @@ static Error *read_object(ObjectReader *self, Value *out) {
     case OBJECT_CLOSURE:
         return read_closure(self, out);
     case OBJECT_SHAPE:
-        return read_shape(self, out);
+        return value_bytes_read_shape_object(&self->reader, out);
     case OBJECT_STRING:
         return read_string(self, out);
     case OBJECT_PACKED_FUNCTION:

@@ -114,6 +114,7 @@ static Error *read_tensor(ByteReader *reader, ObjectSummary *out) {
 
 static Error *read_object(const SummaryReader *self, ByteReader *reader, ObjectSummary *out) {
     uint32_t size;
+    uint8_t count;
     TRY(byte_read_u8(reader, &out->kind));
     switch (out->kind) {
     case OBJECT_TENSOR:
@@ -129,7 +130,8 @@ static Error *read_object(const SummaryReader *self, ByteReader *reader, ObjectS
         TRY(skip(reader, 5));
         return add_values(self, reader, out);
     case OBJECT_SHAPE:
-        return value_bytes_read_shape(reader, 0, &out->shape);
+        TRY(byte_read_u8(reader, &count));
+        return skip(reader, count * sizeof(int64_t));
     case OBJECT_STRING:
     case OBJECT_PACKED_FUNCTION:
         return skip_text(reader);

@@ -202,7 +202,7 @@ static Error *write_object(CheckpointWriter *self, ByteWriter *writer, uint32_t 
         write_values(self, writer, children, count);
         break;
     case OBJECT_SHAPE:
-        value_bytes_write_shape(writer, &value.shape->shape);
+        value_bytes_write_shape_object(writer, value.shape);
         break;
     case OBJECT_STRING:
         byte_write_text(writer, value.string->text);

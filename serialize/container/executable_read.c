@@ -206,14 +206,7 @@ static Error *read_object(ExecutableReader *self, ByteReader *reader, Value *out
     uint8_t kind;
     TRY(byte_read_u8(reader, &kind));
     if (kind == OBJECT_TENSOR) return read_tensor(self, reader, out);
-    if (kind == OBJECT_SHAPE) {
-        Shape shape;
-        ShapeObject *object;
-        TRY(value_bytes_read_shape(reader, 0, &shape));
-        TRY(error_recode(shape_object_create(&shape, &object), ERROR_CORRUPT));
-        *out = value_object(OBJECT_SHAPE, object);
-        return NULL;
-    }
+    if (kind == OBJECT_SHAPE) return value_bytes_read_shape_object(reader, out);
     if (kind != OBJECT_STRING) FAIL(CORRUPT, "a constant of object kind %u", kind);
     char *text;
     StringObject *string;

@@ -61,7 +61,7 @@ static Error *write_constant(
     byte_write_u8(writer, value->kind);
     if (value->kind == OBJECT_TENSOR) return write_tensor(value->tensor, writer, container);
     if (value->kind == OBJECT_SHAPE)
-        value_bytes_write_shape(writer, &value->shape->shape);
+        value_bytes_write_shape_object(writer, value->shape);
     else
         byte_write_text(writer, value->string->text);
     return NULL;

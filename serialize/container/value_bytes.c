@@ -18,6 +18,22 @@ Error *value_bytes_read_shape(ByteReader *reader, int64_t dims_min, Shape *out) 
     return NULL;
 }
 
+void value_bytes_write_shape_object(ByteWriter *writer, const ShapeObject *shape) {
+    byte_write_u8(writer, (uint8_t)shape->count);
+    for (uint32_t i = 0; i < shape->count; i++) byte_write_i64(writer, shape->dims[i]);
+}
+
+Error *value_bytes_read_shape_object(ByteReader *reader, Value *out) {
+    uint8_t count;
+    ShapeObject *object;
+    int64_t dims[SHAPE_OBJECT_COUNT_MAX];
+    TRY(byte_read_u8(reader, &count));
+    for (uint32_t i = 0; i < count; i++) TRY(byte_read_i64(reader, &dims[i]));
+    TRY(shape_object_create_of(dims, count, &object));
+    *out = value_object(OBJECT_SHAPE, object);
+    return NULL;
+}
+
 Error *value_bytes_read_dtype(ByteReader *reader, bool none_allowed, DType *out) {
     uint8_t number;
     TRY(byte_read_u8(reader, &number));

@@ -4,8 +4,12 @@
 #include "base/bytes.h"
 #include "kernels/tensor/shape.h"
 #include "serialize/chunk/chunk.h"
+#include "vm/objects/shape_object.h"
 #include "vm/objects/value.h"
 
+/* A shape as a value: u8 count, i64 numbers. Errors: CORRUPT. */
+void value_bytes_write_shape_object(ByteWriter *writer, const ShapeObject *shape);
+MUST_CHECK Error *value_bytes_read_shape_object(ByteReader *reader, Value *out);
 /* Writes a shape: u8 rank, i64 dims. */
 void value_bytes_write_shape(ByteWriter *writer, const Shape *shape);
 /* Reads a shape. dims_min: 0, or -1 where dynamic dimensions are allowed. Errors: CORRUPT. */

@@ -72,10 +72,14 @@ static Error *make_object(
         *out = value_object(OBJECT_STRING, string);
         return NULL;
     }
-    Shape shape;
     ShapeObject *object;
-    TRY(find_shape(constant->shape.dims, constant->shape.rank, &shape));
-    TRY(shape_object_create(&shape, &object));
+    int64_t dims[SHAPE_OBJECT_COUNT_MAX];
+    const uint64_t count = constant->shape.rank;
+    if (count > SHAPE_OBJECT_COUNT_MAX)
+        FAIL(UNSUPPORTED, "a shape of %" PRIu64 " dimensions; there may be %d", count,
+            SHAPE_OBJECT_COUNT_MAX);
+    for (uint64_t i = 0; i < count; i++) dims[i] = relax_word(constant->shape.dims, i);
+    TRY(shape_object_create_of(dims, count, &object));
     *out = value_object(OBJECT_SHAPE, object);
     return NULL;
 }

@@ -87,10 +87,13 @@ static Error *read_object(const char *kind, json_object *value, Value *out) {
         return NULL;
     }
     if (strcmp(kind, "shape") == 0) {
-        Shape shape;
         ShapeObject *object;
-        TRY(read_shape(value, &shape));
-        TRY(shape_object_create(&shape, &object));
+        int64_t dims[SHAPE_OBJECT_COUNT_MAX];
+        const size_t count = json_object_array_length(value);
+        if (count > SHAPE_OBJECT_COUNT_MAX) FAIL(INVALID, "a shape of %zu dimensions", count);
+        for (size_t i = 0; i < count; i++)
+            dims[i] = json_object_get_int64(json_object_array_get_idx(value, i));
+        TRY(shape_object_create_of(dims, count, &object));
         *out = value_object(OBJECT_SHAPE, object);
         return NULL;
     }

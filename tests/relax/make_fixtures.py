@@ -492,7 +492,7 @@ def constants_all():
     with ib.function("strings", num_inputs=0):
         ib.call(":make_tuple", *[ib.const(text) for text in texts], dst=0)
         ib.emit_ret(ib.r(0))
-    shapes = [[], [0], [1], [2, 0, 3], list(range(8)), [2**40, 5]]
+    shapes = [[], [0], [1], [2, 0, 3], list(range(8)), [2**40, 5], list(range(-3, 97)), [-(2**63), 3], [2**62, 2**62]]
     with ib.function("shapes", num_inputs=0):
         ib.call(":make_tuple", *[ib.const(tvm_ffi.Shape(dims)) for dims in shapes], dst=0)
         ib.emit_ret(ib.r(0))
@@ -502,7 +502,7 @@ def constants_all():
         ib.emit_ret(ib.r(0))
     numbers = [0.0, -0.0, 1e-310, 1.7976931348623157e308, -2.5, 0.1, float(2**53)]
     with ib.function("numbers", num_inputs=0):
-        ib.call(":make_tuple", *[ib.const(number) for number in numbers], ib.const(2**56), dst=0)
+        ib.call(":make_tuple", *[ib.const(number) for number in numbers], ib.const(2**56), ib.const(-(2**56)), dst=0)
         ib.emit_ret(ib.r(0))
     return ib.get(), [["tensors"], ["strings"], ["shapes"], ["dtypes"], ["numbers"]]
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/file.h"
@@ -80,7 +81,8 @@ static Error *judge_back(const char *what, const Fixture *fixture, const Executa
 }
 
 static Error *write_and_read(Executable *executable, Executable **out) {
-    static const char path[] = "relax_fixture.lvx";
+    char path[64]; /* several processes may run in one folder */
+    (void)snprintf(path, sizeof path, "relax_fixture_%ld.lvx", (long)getpid());
     TRY(executable_write_file(executable, NULL, path));
     Error *error = executable_read_file(path, NULL, out);
     (void)remove(path);

@@ -157,7 +157,7 @@ static uint64_t digest_value(const Value *value, uint64_t digest, uint32_t depth
     if (value->kind == OBJECT_STRING)
         return mix(digest, digest_xxh3(value->string->text, value->string->size));
     if (value->kind == OBJECT_SHAPE)
-        return mix(digest, digest_xxh3(&value->shape->shape, sizeof(Shape)));
+        return mix(digest, digest_xxh3(value->shape->dims, value->shape->count * sizeof(int64_t)));
     if (value->kind == OBJECT_OPAQUE) {
         ByteWriter OWN_BYTES(writer) = {0};
         assert_ok(value->opaque->kind->save(value->opaque->state, &writer));

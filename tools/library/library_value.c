@@ -180,7 +180,7 @@ static Error *give_counted(Giver *giver, const Value *value, LayoverValue *out) 
     if (value_is(value, OBJECT_TENSOR)) return give_tensor(giver, value->tensor, out);
     if (value_is(value, OBJECT_STRING)) return make_string(value->string->text, out);
     if (value_is(value, OBJECT_SHAPE))
-        return make_shape(value->shape->shape.dims, value->shape->shape.rank, out);
+        return make_shape(value->shape->dims, value->shape->count, out);
     if (value_is(value, OBJECT_LIST) || (value_is(value, OBJECT_ADT) && value->adt->tag == 0))
         return give_tuple(giver, value, out);
     if (value_is(value, OBJECT_CLOSURE) || value_is(value, OBJECT_PACKED_FUNCTION))
@@ -231,11 +231,8 @@ static Error *take_string(const Taker *taker, const char *text, Value *out) {
 
 static Error *take_shape(const LayoverShape *from, Value *out) {
     ShapeObject *shape;
-    if (!from || from->rank > SHAPE_RANK_MAX || (from->rank && !from->dims))
-        FAIL(
-            INVALID, "a shape of %u dimensions; at most %d", from ? from->rank : 0, SHAPE_RANK_MAX);
-    const Shape made = shape_make(from->rank, from->dims);
-    TRY(shape_object_create(&made, &shape));
+    if (!from || (from->rank && !from->dims)) FAIL(INVALID, "a shape without dimensions");
+    TRY(shape_object_create_of(from->dims, from->rank, &shape));
     *out = value_object(OBJECT_SHAPE, shape);
     return NULL;
 }

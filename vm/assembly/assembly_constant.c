@@ -8,16 +8,22 @@
 #include "vm/objects/shape_object.h"
 #include "vm/objects/string_object.h"
 
-Error *assembly_read_shape(Tokens *tokens, Shape *out) {
-    Shape shape = {0};
+static Error *read_dims(Tokens *tokens, uint32_t max, int64_t *out_dims, uint32_t *out_count) {
+    uint32_t count = 0;
     TRY(tokens_expect(tokens, "["));
     while (!tokens_at(tokens, "]")) {
-        if (shape.rank > 0) TRY(tokens_expect(tokens, ","));
-        if (shape.rank == SHAPE_RANK_MAX) return tokens_fail(tokens, "too many dimensions");
-        TRY(tokens_read_i64(tokens, &shape.dims[shape.rank]));
-        shape.rank++;
+        if (count > 0) TRY(tokens_expect(tokens, ","));
+        if (count == max) return tokens_fail(tokens, "too many dimensions");
+        TRY(tokens_read_i64(tokens, &out_dims[count]));
+        count++;
     }
-    TRY(tokens_next(tokens));
+    *out_count = count;
+    return tokens_next(tokens);
+}
+
+Error *assembly_read_shape(Tokens *tokens, Shape *out) {
+    Shape shape = {0};
+    TRY(read_dims(tokens, SHAPE_RANK_MAX, shape.dims, &shape.rank));
     *out = shape;
     return NULL;
 }
@@ -186,10 +192,11 @@ static Error *read_string(Tokens *tokens, Value *out) {
 }
 
 static Error *read_shape_value(Tokens *tokens, Value *out) {
-    Shape shape;
-    TRY(assembly_read_shape(tokens, &shape));
+    int64_t dims[SHAPE_OBJECT_COUNT_MAX];
+    uint32_t count;
     ShapeObject *object;
-    TRY_WRAP(shape_object_create(&shape, &object), "line %u", tokens->token.line);
+    TRY(read_dims(tokens, SHAPE_OBJECT_COUNT_MAX, dims, &count));
+    TRY(shape_object_create_of(dims, count, &object));
     *out = value_object(OBJECT_SHAPE, object);
     return NULL;
 }

@@ -166,7 +166,7 @@ static void print_constant_value(const Value *value, bool with_data, TextBuilder
         print_tensor(value->tensor, with_data, out);
     } else if (value->kind == OBJECT_SHAPE) {
         text_append(out, "shape ");
-        shape_print(&value->shape->shape, out);
+        shape_object_print(value->shape, out);
     } else {
         text_append(out, "string ");
         print_quoted(value->string->text, value->string->size, out);

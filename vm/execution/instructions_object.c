@@ -54,9 +54,8 @@ Error *instruction_get_field(
     uint32_t count, index;
     Value field;
     if (value_is(object, OBJECT_SHAPE)) {
-        const Shape *shape = &object->shape->shape;
-        TRY(field_index(index_value, shape->rank, &index));
-        field = value_int(shape->dims[index]);
+        TRY(field_index(index_value, object->shape->count, &index));
+        field = value_int(object->shape->dims[index]);
     } else {
         if (!value_is(object, OBJECT_ADT) && !value_is(object, OBJECT_LIST))
             FAIL(INVALID, "operand 0 is a %s, not an adt, list or shape", value_kind_name(object));

@@ -19,10 +19,7 @@ Error *instruction_tensor_operand(
 }
 
 Error *instruction_shape_operand(const Value *value, Shape *out) {
-    if (value_is(value, OBJECT_SHAPE)) {
-        *out = value->shape->shape;
-        return NULL;
-    }
+    if (value_is(value, OBJECT_SHAPE)) return shape_object_get(value->shape, out);
     if (!value_is(value, OBJECT_TENSOR)) FAIL(INVALID, "a %s is no shape", value_kind_name(value));
     const Tensor *tensor = value->tensor;
     if (!tensor->written) FAIL(INVALID, "a shape that is not written");

@@ -57,8 +57,7 @@ static Error *take_object(uint32_t index, const Value *value, NativeValue *out) 
     if (value_is(value, OBJECT_OPAQUE)) return take_heap(index, value, out);
     if (value_is(value, OBJECT_SHAPE)) {
         out->kind = NATIVE_SHAPE;
-        out->shape = value->shape->shape;
-        return NULL;
+        return error_recode(shape_object_get(value->shape, &out->shape), ERROR_UNSUPPORTED);
     }
     if (value_is(value, OBJECT_STRING)) {
         out->kind = NATIVE_STRING;

@@ -65,7 +65,7 @@ static void object_print_CLOSURE(const Value *value, uint32_t depth, TextBuilder
 static void object_print_SHAPE(const Value *value, uint32_t depth, TextBuilder *out) {
     (void)depth;
     text_append(out, "shape ");
-    shape_print(&value->shape->shape, out);
+    shape_object_print(value->shape, out);
 }
 
 static void object_print_STRING(const Value *value, uint32_t depth, TextBuilder *out) {

@@ -98,7 +98,7 @@ PACKED(value_equal) {
 PACKED(list_size) {
     UNUSED_CALL();
     if (value_is(&arguments[0], OBJECT_SHAPE)) {
-        *out_result = value_int(arguments[0].shape->shape.rank);
+        *out_result = value_int(arguments[0].shape->count);
         return NULL;
     }
     if (!value_is(&arguments[0], OBJECT_ADT)) TRY(expect(arguments, 0, OBJECT_LIST));
@@ -228,7 +228,9 @@ PACKED(tensor_slot) {
 PACKED(shape_count) {
     UNUSED_CALL();
     TRY(expect(arguments, 0, OBJECT_SHAPE));
-    *out_result = value_int(shape_count_unchecked(&arguments[0].shape->shape));
+    Shape shape;
+    TRY(shape_object_get(arguments[0].shape, &shape));
+    *out_result = value_int(shape_count_unchecked(&shape));
     return NULL;
 }
 
@@ -236,12 +238,13 @@ PACKED(shape_concat) {
     UNUSED_CALL();
     TRY(expect(arguments, 0, OBJECT_SHAPE));
     TRY(expect(arguments, 1, OBJECT_SHAPE));
-    Shape joined = arguments[0].shape->shape;
-    const Shape *tail = &arguments[1].shape->shape;
-    if (joined.rank + tail->rank > SHAPE_RANK_MAX)
-        FAIL(INVALID, "a shape of rank %u; there may be %d", joined.rank + tail->rank,
+    Shape joined;
+    TRY(shape_object_get(arguments[0].shape, &joined));
+    const ShapeObject *tail = arguments[1].shape;
+    if (joined.rank + tail->count > SHAPE_RANK_MAX)
+        FAIL(INVALID, "a shape of rank %u; there may be %d", joined.rank + tail->count,
             SHAPE_RANK_MAX);
-    for (uint32_t i = 0; i < tail->rank; i++) joined.dims[joined.rank++] = tail->dims[i];
+    for (uint32_t i = 0; i < tail->count; i++) joined.dims[joined.rank++] = tail->dims[i];
     ShapeObject *shape;
     TRY(shape_object_create(&joined, &shape));
     *out_result = value_object(OBJECT_SHAPE, shape);

@@ -69,7 +69,7 @@ static Error *leaves_equal(const Value *a, const Value *b, bool *out_equal) {
     case OBJECT_TENSOR:
         return tensor_bits_equal(a->tensor, b->tensor, out_equal);
     case OBJECT_SHAPE:
-        *out_equal = shape_equal(&a->shape->shape, &b->shape->shape);
+        *out_equal = shape_object_equal(a->shape, b->shape);
         return NULL;
     case OBJECT_STRING:
         *out_equal = a->string->size == b->string->size &&

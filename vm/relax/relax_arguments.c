@@ -101,7 +101,7 @@ Error *relax_ints(const PackedCall *call, const char *name, const Value *value, 
     uint64_t total;
     const Value *children = relax_is_tuple(value) ? value_children(value, &fields) : NULL;
     if (value_is(value, OBJECT_SHAPE))
-        total = value->shape->shape.rank;
+        total = value->shape->count;
     else if (relax_is_tuple(value))
         total = fields;
     else if (is_int_tensor(value))
@@ -118,7 +118,7 @@ Error *relax_ints(const PackedCall *call, const char *name, const Value *value, 
         if (children && children[i].tag != VALUE_INT)
             FAIL(INVALID, "item %u of %s is a %s, not an int", i, name,
                 value_kind_name(&children[i]));
-        ints[i] = children ? children[i].integer : value->shape->shape.dims[i];
+        ints[i] = children ? children[i].integer : value->shape->dims[i];
     }
     if (value_is(value, OBJECT_TENSOR)) TRY(ints_of_tensor(call, name, value->tensor, ints));
     *out_owned = TAKE(owned);
@@ -127,11 +127,8 @@ Error *relax_ints(const PackedCall *call, const char *name, const Value *value, 
 }
 
 Error *relax_new_shape(const int64_t *dims, uint64_t rank, Value *out) {
-    if (rank > SHAPE_RANK_MAX)
-        FAIL(INVALID, "a shape of %" PRIu64 " dimensions; there may be %d", rank, SHAPE_RANK_MAX);
-    Shape shape = shape_make((uint32_t)rank, dims);
     ShapeObject *object;
-    TRY(shape_object_create(&shape, &object));
+    TRY(shape_object_create_of(dims, rank, &object));
     *out = value_object(OBJECT_SHAPE, object);
     return NULL;
 }
@@ -179,7 +176,7 @@ Error *relax_expect_dtype(const char *name, const Tensor *tensor, DType dtype) {
 }
 
 Error *relax_new_ints(const PackedCall *call, const int64_t *ints, uint64_t count, Value *out) {
-    if (count <= SHAPE_RANK_MAX) return relax_new_shape(ints, count, out);
+    if (count <= SHAPE_OBJECT_COUNT_MAX) return relax_new_shape(ints, count, out);
     if (count > ADT_FIELDS_MAX)
         FAIL(INVALID, "%" PRIu64 " ints; there may be %d", count, ADT_FIELDS_MAX);
     Adt *tuple;

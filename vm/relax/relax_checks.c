@@ -33,8 +33,8 @@ RELAX(check_tensor_info) {
 static Error *check_shape(const Value *value, int64_t rank) {
     if (!value_is(value, OBJECT_SHAPE))
         FAIL(INVALID, "the value is a %s, not a shape", value_kind_name(value));
-    if (rank != -1 && value->shape->shape.rank != rank)
-        FAIL(INVALID, "the shape has %u dimensions, not %" PRIi64, value->shape->shape.rank, rank);
+    if (rank != -1 && value->shape->count != rank)
+        FAIL(INVALID, "the shape has %u dimensions, not %" PRIi64, value->shape->count, rank);
     return NULL;
 }
 

@@ -28,9 +28,9 @@ RELAX(make_closure) {
 
 /* Asks for a call of a function with these arguments, and ints behind them. */
 static Error *tail_call(PackedCall *call, const Value *callee, const Value *arguments,
-    uint32_t count, const Shape *ints) {
+    uint32_t count, const ShapeObject *ints) {
     const Closure *closure = value_is(callee, OBJECT_CLOSURE) ? callee->closure : NULL;
-    uint32_t bound = closure ? closure->count : 0, more = ints ? ints->rank : 0;
+    uint32_t bound = closure ? closure->count : 0, more = ints ? ints->count : 0;
     uint32_t total = bound + count + more;
     if (total > INSTRUCTION_OPERANDS_MAX)
         FAIL(INVALID, "%u arguments; there may be %d", total, INSTRUCTION_OPERANDS_MAX);
@@ -64,8 +64,7 @@ RELAX(call_tir_dyn) {
     if (count < 2 || !value_is(&arguments[count - 1], OBJECT_SHAPE))
         FAIL(INVALID, "the last argument is a %s, not a shape",
             value_kind_name(&arguments[count - 1]));
-    return tail_call(
-        call, &arguments[0], arguments + 1, count - 2, &arguments[count - 1].shape->shape);
+    return tail_call(call, &arguments[0], arguments + 1, count - 2, arguments[count - 1].shape);
 }
 
 /* The function that a name stands for: of register_py_func, or of the host. */

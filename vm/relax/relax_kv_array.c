@@ -237,7 +237,9 @@ RELAX(attention_kv_cache_create) {
     RELAX_UNUSED();
     const Tensor *tensor = arguments[0].tensor;
     KvArray *array;
-    TRY(kv_array_create(tensor->dtype, &arguments[1].shape->shape, tensor->storage->slot, &array));
+    Shape room;
+    TRY(shape_object_get(arguments[1].shape, &room));
+    TRY(kv_array_create(tensor->dtype, &room, tensor->storage->slot, &array));
     OWN(Opaque, opaque) = NULL;
     TRY(opaque_create(call->meter, &relax_kv_array, array, &opaque));
     TRY(append(call, opaque, array, tensor));
@@ -284,9 +286,11 @@ RELAX(attention_kv_cache_view) {
     KvArray *array;
     TRY(get_array(&arguments[0], &opaque, &array));
     Shape shape = shape_of_rows(array, array->filled);
-    if (count > 1 && !shape_equal(&shape, &arguments[1].shape->shape)) {
+    Shape asked = shape;
+    if (count > 1) TRY(shape_object_get(arguments[1].shape, &asked));
+    if (!shape_equal(&shape, &asked)) {
         TextBuilder OWN_TEXT(text) = {0};
-        shape_print(&arguments[1].shape->shape, &text);
+        shape_print(&asked, &text);
         text_append(&text, ", and the cache has ");
         shape_print(&shape, &text);
         FAIL(INVALID, "a view of %s", text_builder_get(&text));

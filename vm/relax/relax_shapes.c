@@ -85,15 +85,14 @@ static Error *match(const Heap *heap, const Value *owner, const Value *pair, int
 }
 
 static Error *match_all(const PackedCall *call, const Value *arguments, uint32_t pairs) {
-    const Shape *shape = value_is(&arguments[0], OBJECT_SHAPE) ? &arguments[0].shape->shape
-                                                               : &arguments[0].tensor->shape;
+    const bool is_shape = value_is(&arguments[0], OBJECT_SHAPE);
+    const uint32_t rank = is_shape ? arguments[0].shape->count : arguments[0].tensor->shape.rank;
+    const int64_t *dims = is_shape ? arguments[0].shape->dims : arguments[0].tensor->shape.dims;
     Heap heap;
     TRY(get_heap(call, &arguments[1], &heap));
-    if (shape->rank != pairs)
-        FAIL(INVALID, "a shape of %u dimensions, not of %u", shape->rank, pairs);
+    if (rank != pairs) FAIL(INVALID, "a shape of %u dimensions, not of %u", rank, pairs);
     for (uint32_t i = 0; i < pairs; i++)
-        TRY_WRAP(match(&heap, &arguments[1], &arguments[3 + 2 * i], shape->dims[i]),
-            "dimension %u is", i);
+        TRY_WRAP(match(&heap, &arguments[1], &arguments[3 + 2 * i], dims[i]), "dimension %u is", i);
     return NULL;
 }
 
@@ -148,8 +147,8 @@ RELAX(make_shape) {
     TRY(check_pairs(arguments, count, 2, 0, &pairs));
     Heap heap;
     TRY(get_heap(call, &arguments[0], &heap));
-    int64_t dims[SHAPE_RANK_MAX];
-    for (uint32_t i = 0; i < pairs && i < SHAPE_RANK_MAX; i++)
+    int64_t dims[SHAPE_OBJECT_COUNT_MAX];
+    for (uint32_t i = 0; i < pairs && i < SHAPE_OBJECT_COUNT_MAX; i++)
         TRY_WRAP(make(&heap, &arguments[0], &arguments[2 + 2 * i], &dims[i]), "dimension %u", i);
     return relax_new_shape(dims, pairs, out_result);
 }
@@ -166,8 +165,9 @@ RELAX(make_prim_value) {
 
 RELAX(shape_of) {
     RELAX_UNUSED();
+    const Shape *shape = &arguments[0].tensor->shape;
     ShapeObject *object;
-    TRY(shape_object_copy(&arguments[0].tensor->shape, &object));
+    TRY(shape_object_create_of(shape->dims, shape->rank, &object));
     *out_result = value_object(OBJECT_SHAPE, object);
     return NULL;
 }
@@ -177,9 +177,9 @@ RELAX(tensor_to_shape) {
     const Tensor *tensor = arguments[0].tensor;
     if (tensor->shape.rank != 1)
         FAIL(INVALID, "a tensor of %u dimensions, not of 1", tensor->shape.rank);
-    if (tensor->shape.dims[0] > SHAPE_RANK_MAX)
+    if (tensor->shape.dims[0] > SHAPE_OBJECT_COUNT_MAX)
         FAIL(INVALID, "a shape of %" PRIi64 " dimensions; there may be %d", tensor->shape.dims[0],
-            SHAPE_RANK_MAX);
+            SHAPE_OBJECT_COUNT_MAX);
     int64_t *dims;
     uint32_t rank;
     TRY(relax_ints(call, "the tensor", &arguments[0], &dims, &rank));

@@ -27,7 +27,9 @@ RELAX(alloc_storage) {
     uint8_t slot;
     TRY(slot_of_device(&arguments[2], &slot));
     uint64_t bytes;
-    TRY(shape_bytes(&arguments[1].shape->shape, arguments[3].dtype, &bytes));
+    Shape shape;
+    TRY(shape_object_get(arguments[1].shape, &shape));
+    TRY(shape_bytes(&shape, arguments[3].dtype, &bytes));
     MemoryAnswer answer;
     Storage *storage;
     TRY(storage_create(call->pools[slot], slot, bytes, &answer, &storage));
@@ -48,9 +50,10 @@ RELAX(alloc_tensor) {
     if (!storage->opaque) FAIL(INVALID, "argument 0 is not a storage of alloc_storage");
     int64_t offset = relax_int(&arguments[1]);
     if (offset < 0) FAIL(INVALID, "the offset is %" PRIi64, offset);
+    Shape shape;
     Tensor *tensor;
-    TRY(tensor_create(
-        storage, (uint64_t)offset, arguments[3].dtype, &arguments[2].shape->shape, &tensor));
+    TRY(shape_object_get(arguments[2].shape, &shape));
+    TRY(tensor_create(storage, (uint64_t)offset, arguments[3].dtype, &shape, &tensor));
     tensor_set_unwritten(tensor);
     *out_result = value_object(OBJECT_TENSOR, tensor);
     return NULL;

@@ -21,7 +21,9 @@ RELAX(reshape) {
     RELAX_UNUSED();
     Tensor *tensor = arguments[0].tensor, *view;
     TRY(relax_readable(call, "the tensor", tensor));
-    TRY(tensor_reshape(tensor, &arguments[1].shape->shape, &view));
+    Shape shape;
+    TRY(shape_object_get(arguments[1].shape, &shape));
+    TRY(tensor_reshape(tensor, &shape, &view));
     *out_result = value_object(OBJECT_TENSOR, view);
     return NULL;
 }

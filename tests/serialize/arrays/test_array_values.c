@@ -34,6 +34,10 @@ static const char program[] =
     "function texts(t: string[?] slot 0) -> (t: string[?] slot 0) exported {\n"
     "    Ret r0\n"
     "}\n"
+    "function anything(a: any, b: any, c: float32[n]) -> (out: any) exported {\n"
+    "    AllocADT 0, r0, r1 -> r2\n"
+    "    Ret r2\n"
+    "}\n"
     "function plain(a: float32[n]) exported {\n"
     "    Ret r0\n"
     "}\n";
@@ -263,6 +267,52 @@ static void test_array_values_inputs_are_all_there_once(void **state) {
     }
 }
 
+static void add_int64s(ArrayList *list, const char *name, uint32_t rank, int64_t count) {
+    NamedArray array;
+    const Shape shape = shape_make(rank, &count);
+    assert_ok(named_array_init(&array, name, DTYPE_INT64, &shape));
+    for (int64_t i = 0; i < count; i++) ((int64_t *)(void *)array.data)[i] = i - 2;
+    assert_ok(array_list_add(list, &array));
+}
+
+/* Relax's functions take and give shapes of any numbers, and scalars. */
+static void test_array_values_are_shapes_and_scalars(void **state) {
+    ArrayList OWN_ARRAYS(inputs) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    add_int64s(&inputs, "a.shape", 1, 9);
+    add_int64s(&inputs, "b.scalar", 0, 1);
+    add(&inputs, "c", DTYPE_FLOAT32, 1, 2);
+    assert_ok(run(*state, "anything", &inputs, &outputs));
+    assert_string_equal(outputs.items[0].name, "out.0");
+    assert_int_equal(outputs.items[0].dtype, DTYPE_INT64);
+    assert_int_equal(outputs.items[0].shape.rank, 1);
+    assert_int_equal(outputs.items[0].shape.dims[0], 9);
+    const int64_t *numbers = (const int64_t *)(const void *)outputs.items[0].data;
+    for (int i = 0; i < 9; i++) assert_int_equal(numbers[i], i - 2);
+    assert_int_equal(outputs.items[1].shape.rank, 0);
+    assert_int_equal(*(const int64_t *)(const void *)outputs.items[1].data, -2);
+}
+
+static void test_array_values_refuse_what_is_no_shape_or_scalar(void **state) {
+    static const struct {
+        const char *name;
+        uint32_t rank;
+        int64_t count;
+        const char *says;
+    } cases[] = {
+        {"a.shape", 0, 1, "array a.shape is no list of int64"},
+        {"a.shape", 1, 256, "256 dimensions"},
+        {"a.scalar", 1, 1, "array a.scalar is not one bool, int64 or float64"},
+        {"c.shape", 1, 2, "has no input c.shape"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ArrayList OWN_ARRAYS(inputs) = {0};
+        ArrayList OWN_ARRAYS(outputs) = {0};
+        add_int64s(&inputs, cases[i].name, cases[i].rank, cases[i].count);
+        assert_fails_saying(INVALID, cases[i].says, run(*state, "anything", &inputs, &outputs));
+    }
+}
+
 int test_array_values(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_array_values_go_through_a_function),
@@ -274,6 +324,8 @@ int test_array_values(void) {
         cmocka_unit_test(test_array_values_refuse_lists_with_holes),
         cmocka_unit_test(test_array_values_are_strings_too),
         cmocka_unit_test(test_array_values_inputs_are_all_there_once),
+        cmocka_unit_test(test_array_values_are_shapes_and_scalars),
+        cmocka_unit_test(test_array_values_refuse_what_is_no_shape_or_scalar),
     };
     return cmocka_run_group_tests_name("array_values", tests, setup, teardown);
 }

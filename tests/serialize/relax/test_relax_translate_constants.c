@@ -16,7 +16,7 @@ static void test_relax_translate_constants_of_every_kind(void **state) {
     assert_int_equal(tensor->shape.dims[1], 3);
     assert_memory_equal(tensor_data(tensor), example.data, sizeof example.data);
     assert_int_equal(constants[0].slot, 1);
-    assert_int_equal(constants[1].value.shape->shape.dims[0], 2);
+    assert_int_equal(constants[1].value.shape->dims[0], 2);
     assert_string_equal(constants[2].value.string->text, "hello");
     assert_int_equal(constants[3].value.integer, INT64_MIN);
     assert_true(constants[4].value.real == 0.125);
@@ -42,15 +42,15 @@ static void refused(RelaxExample *example, const char *text) {
 static void test_relax_translate_constants_refuses_what_has_no_place(void **state) {
     (void)state;
     RelaxExample example;
-    const int64_t dims[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const int64_t dims[256] = {-1};
     relax_example_init(&example, RELAX_TVM_0_23);
     example.constants[5].dtype.lanes = 4;
     refused(&example, "constant 5: element type {code 2, 16 bits, 4 lanes}");
     example.constants[0].tensor.dtype = (RelaxDType){0, 4, 1};
     refused(&example, "constant 0: element type int4 of less than a byte");
-    example.constants[1].shape.rank = 9;
+    example.constants[1].shape.rank = 256;
     example.constants[1].shape.dims = (const uint8_t *)dims;
-    refused(&example, "constant 1: a shape of 9 dimensions; there may be 8");
+    refused(&example, "constant 1: a shape of 256 dimensions; there may be 255");
     Executable *executable;
     example.constants[2].string.size = 2;
     example.constants[2].string.data = "\xff\xff";

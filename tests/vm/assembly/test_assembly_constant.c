@@ -17,7 +17,7 @@ static void test_constants_of_every_kind(void **state) {
     assert_true(constants[1].value.real == 3.0);
     assert_int_equal(constants[3].value.dtype, DTYPE_BFLOAT16);
     assert_string_equal(constants[4].value.string->text, "a\"b~");
-    assert_int_equal(constants[5].value.shape->shape.dims[1], 3);
+    assert_int_equal(constants[5].value.shape->dims[1], 3);
     uint64_t bits;
     memcpy(&bits, &constants[6].value.real, sizeof bits);
     assert_true(bits == UINT64_C(0x7ff8000000000001));
@@ -49,7 +49,7 @@ static void test_constants_with_wrong_data_are_refused(void **state) {
     assert_rejected("float32[1000000000000] {1}", "the data of so large a tensor is missing");
     assert_rejected("int4[2] {1, 2}", "bytes");
     assert_rejected("int8[1, 1, 1, 1, 1, 1, 1, 1, 1] {1}", "too many dimensions");
-    assert_rejected("shape [-1]", "line 1");
+    assert_rejected("shape [-1, x]", "line 1");
     assert_rejected("nothing", "an element type is missing");
     assert_rejected("bool maybe", "true or false");
     assert_rejected("string \"\\q\"", "escapes are");

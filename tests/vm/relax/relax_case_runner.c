@@ -358,8 +358,10 @@ static bool matches_object(json_object *expected, const Value *got, double toler
     if ((spec = get(expected, "dtype")))
         return got->tag == VALUE_DTYPE && got->dtype == dtype_find(json_object_get_string(spec));
     if ((spec = get(expected, "shape"))) {
-        Shape shape = shape_of(spec);
-        return value_is(got, OBJECT_SHAPE) && shape_equal(&shape, &got->shape->shape);
+        Shape shape, expected_shape = shape_of(spec);
+        if (!value_is(got, OBJECT_SHAPE)) return false;
+        assert_ok(shape_object_get(got->shape, &shape));
+        return shape_equal(&expected_shape, &shape);
     }
     if ((spec = get(expected, "tensor")))
         return value_is(got, OBJECT_TENSOR) && matches_tensor(spec, got->tensor, tolerance);
