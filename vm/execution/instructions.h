@@ -25,6 +25,11 @@ MUST_CHECK Error *instruction_tensor_operand(
 /* instrument.c: asks the instrument before a call; out_skip: the call is skipped. */
 MUST_CHECK Error *instrument_before(
     Execution *execution, const char *name, const Value *arguments, uint32_t count, bool *out_skip);
+/* The same for an instruction's operands from `first` on, as the arguments of a call. */
+MUST_CHECK Error *instrument_before_closure(Execution *execution, const char *name,
+    const DecodedInstruction *instruction, uint32_t first, const Value *registers, bool *out_skip);
+/* Tells of the end of a closure of bytecode, where the caller's instruction is InvokeClosure. */
+MUST_CHECK Error *instrument_after_closure(Execution *execution, const Value *result);
 MUST_CHECK Error *instrument_after(Execution *execution, const char *name, const Value *arguments,
     uint32_t count, const Value *results, uint32_t result_count,
     const struct InstrumentKernel *kernel);

@@ -75,6 +75,11 @@ Error *instruction_ret(
         *out_step = STEP_FINISHED;
         return NULL;
     }
+    if (__builtin_expect(execution->instrument != NULL, 0)) {
+        Error *error = instrument_after_closure(execution, &value);
+        if (error) value_release(&value);
+        TRY(error);
+    }
     Frame *caller = execution_top(execution);
     caller->pc++;
     if (return_register == REGISTER_NONE)
@@ -398,6 +403,14 @@ Error *instruction_invoke_closure(
         return call_packed_closure(execution, instruction, registers, closure, out_step);
     const uint32_t count = instruction->operand_count - 1u;
     TRY(check_closure_arguments(closure, function, count));
+    if (__builtin_expect(execution->instrument != NULL, 0)) {
+        bool skip;
+        TRY(instrument_before_closure(
+            execution, "vm.builtin.invoke_closure", instruction, 0, registers, &skip));
+        Value nil = value_nil();
+        if (skip) finish_call(instruction, 0, registers, &nil);
+        if (skip) return NULL;
+    }
     uint32_t caller_base = execution_top(execution)->register_base;
     TRY(push_call(execution, instruction, closure->function, 1, first_argument(closure)));
     copy_bound(execution, closure, count);

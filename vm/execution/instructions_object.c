@@ -21,9 +21,8 @@ Error *instruction_alloc_adt(
     return NULL;
 }
 
-Error *instruction_alloc_closure(
-    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
-    (void)out_step;
+static Error *make_closure(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Value *out) {
     const DecodedOperand *operands = instruction->operands;
     uint32_t count = instruction->operand_count - 2u;
     Closure *closure;
@@ -31,7 +30,36 @@ Error *instruction_alloc_closure(
         (ClosureSide)operands[1].constant->integer, count, &closure));
     for (uint32_t i = 0; i < count; i++)
         closure->bound[i] = operand_take(&operands[2 + i], registers);
-    register_set(registers, instruction->destination, value_object(OBJECT_CLOSURE, closure));
+    *out = value_object(OBJECT_CLOSURE, closure);
+    return NULL;
+}
+
+static Error *make_closure_watched(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Value *out) {
+    static const char name[] = "vm.builtin.make_closure";
+    bool skip;
+    TRY(instrument_before_closure(execution, name, instruction, 2, registers, &skip));
+    if (skip) {
+        for (uint32_t i = 2; i < instruction->operand_count; i++)
+            operand_finish(&instruction->operands[i], registers);
+        return NULL;
+    }
+    TRY(make_closure(execution, instruction, registers, out));
+    const Closure *closure = out->closure;
+    Error *error = instrument_after(execution, name, closure->bound, closure->count, out, 1, NULL);
+    if (error) value_release(out);
+    return error;
+}
+
+Error *instruction_alloc_closure(
+    Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
+    (void)out_step;
+    Value made = value_nil();
+    if (__builtin_expect(execution->instrument != NULL, 0))
+        TRY(make_closure_watched(execution, instruction, registers, &made));
+    else
+        TRY(make_closure(execution, instruction, registers, &made));
+    register_set(registers, instruction->destination, made);
     return NULL;
 }
 

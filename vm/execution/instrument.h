@@ -1,5 +1,6 @@
 #pragma once
-/* Instrumentation: a host function called before and after every operator and packed function; it
+/* Instrumentation: a host function called before and after every operator, packed function and
+ * instruction that makes a closure or calls one of bytecode; it
  * may have the call skipped. An instrument belongs to the host, not to the execution: attach it
  * again after a resume. Set by the command line's profile (tools/run/run_profile.c); called on
  * the thread of the execution. */

@@ -18,10 +18,14 @@ typedef struct InstrumentKernel {
 } InstrumentKernel;
 
 typedef struct InstrumentCall {
-    const char *name; /* of the operator or the packed function */
+    /* of the operator or the packed function; Relax's names for InvokeClosure of bytecode
+     * (vm.builtin.invoke_closure) and AllocClosure (vm.builtin.make_closure) */
+    const char *name;
     bool before;
+    bool nested; /* a closure of bytecode: its own calls come between the two */
     uint32_t function, pc;
-    const Value *arguments; /* inputs, then (not ALLOC) outs; nil for absent and packed ones */
+    const Value *arguments; /* inputs, then (not ALLOC) outs; nil for absent and packed ones; none
+                             * after a closure of bytecode */
     uint32_t argument_count;
     const Value *results; /* after: the call's results; NULL before */
     uint32_t result_count;

@@ -67,6 +67,18 @@ RELAX(call_tir_dyn) {
     return tail_call(call, &arguments[0], arguments + 1, count - 2, arguments[count - 1].shape);
 }
 
+RELAX(cuda_graph_run_or_capture) {
+    RELAX_UNUSED();
+    uint32_t fields;
+    const Value *values = value_children(&arguments[2], &fields);
+    return tail_call(call, &arguments[1], values, fields, NULL);
+}
+
+RELAX(cuda_graph_get_cached_alloc) {
+    RELAX_UNUSED();
+    return tail_call(call, &arguments[1], NULL, 0, NULL);
+}
+
 /* The function that a name stands for: of register_py_func, or of the host. */
 static Error *find_function(PackedCall *call, const char *name, Value *out) {
     const Value *known;

@@ -72,10 +72,56 @@ static void test_instrument_may_skip(void **state) {
     vm_machine_deinit(&machine);
 }
 
+static const char CLOSURES[] =
+    "packed value.kind(1)\n"
+    "function pair(2) {\n Call &value.kind, r0 -> r2\n AllocADT 0, r2, r1 -> r2\n Ret r2\n}\n"
+    "function f() exported {\n AllocClosure &pair, last, 7 -> r0\n InvokeClosure r0, 3 -> r1\n"
+    " AllocADT 0, r0, r1 -> r2\n Ret r2\n}\n";
+enum { CLOSURE_INSTRUCTIONS = 7 };
+
+static Error *watch_closures(
+    void *context, const InstrumentCall *call, InstrumentAnswer *out_answer) {
+    Seen *seen = context;
+    const size_t used = strlen(seen->names);
+    (void)snprintf(seen->names + used, sizeof seen->names - used, "%s%s/%u ",
+        call->before ? "" : "after ", call->name, call->argument_count);
+    assert_int_equal(call->nested, strcmp(call->name, "vm.builtin.invoke_closure") == 0);
+    if (!call->before) assert_int_equal(call->results[0].tag, VALUE_OBJECT);
+    if (call->before && ++seen->before == seen->skip_at) *out_answer = INSTRUMENT_SKIP;
+    return NULL;
+}
+
+/* A closure's end is told also where the execution was suspended inside the closure. */
+static void test_instrument_sees_closures(void **state) {
+    (void)state;
+    VmMachine machine = vm_machine(CLOSURES, "cpu");
+    for (uint64_t budget = 0; budget < CLOSURE_INSTRUCTIONS; budget++) {
+        Seen seen = {0};
+        Execution *execution = vm_start(&machine, "f", NULL, 0, NULL);
+        execution_set_instrument(execution, watch_closures, &seen);
+        if (budget > 0) assert_int_equal(vm_run(execution, budget), RUN_SUSPENDED);
+        assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+        assert_string_equal(seen.names,
+            "vm.builtin.make_closure/1 after vm.builtin.make_closure/1 "
+            "vm.builtin.invoke_closure/2 value.kind/1 after value.kind/1 "
+            "after vm.builtin.invoke_closure/0 ");
+        execution_release(execution);
+    }
+    Seen seen = {.skip_at = 2};
+    Execution *execution = vm_start(&machine, "f", NULL, 0, NULL);
+    execution_set_instrument(execution, watch_closures, &seen);
+    assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
+    uint32_t count;
+    assert_int_equal(value_children(execution_get_result(execution), &count)[1].tag, VALUE_NIL);
+    execution_release(execution);
+    vm_machine_deinit(&machine);
+}
+
 int test_instrument(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instrument_sees_operators_and_packed_functions),
         cmocka_unit_test(test_instrument_may_skip),
+        cmocka_unit_test(test_instrument_sees_closures),
     };
     return cmocka_run_group_tests_name("instrument", tests, NULL, NULL);
 }
