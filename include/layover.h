@@ -144,7 +144,7 @@ typedef enum LayoverKind {
 
 typedef struct LayoverShape {
     uint32_t rank;
-    const int64_t *dims; /* each >= 0 */
+    const int64_t *dims; /* any numbers, as in TVM; at most 255 */
 } LayoverShape;
 typedef struct LayoverText {
     const char *text; /* UTF-8, without a terminator */

@@ -278,8 +278,9 @@ def test_values_that_are_too_deep_or_no_values_are_refused(open_module):
                      (lib.Value * 1)(lib.Value(lib.STRING, lib._Content(text=b"\xff"))), lib.c_uint32(1))
     with pytest.raises(lib.LibraryError, match="INVALID argument 0: a value of kind 99"):
         lib.value_of("layover_function_call", lib.c_void_p(ident.handle), (lib.Value * 1)(lib.Value(99)), lib.c_uint32(1))
-    with pytest.raises(lib.LibraryError):
-        ident(lib.Shape((-1,)))
+    assert ident(lib.Shape((-1, *range(20)))) == lib.Shape((-1, *range(20)))
+    with pytest.raises(lib.LibraryError, match="INVALID argument 0: a shape of 256 dimensions"):
+        ident(lib.Shape(range(256)))
     ident.release()
 
 
