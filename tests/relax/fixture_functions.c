@@ -165,7 +165,7 @@ FUNCTION(vm_identity) {
     (void)out_result;
     TRY(read_tensor(arguments, 0, &in));
     TRY(written_tensor(arguments, 1, in->dtype, shape_count_unchecked(&in->shape), &out));
-    if (tensor_bytes(in)) memcpy(tensor_data(out), tensor_data(in), tensor_bytes(in));
+    if (tensor_bytes(in)) memmove(tensor_data(out), tensor_data(in), tensor_bytes(in));
     return NULL;
 }
 
@@ -183,8 +183,8 @@ FUNCTION(vm_tile) {
     const uint8_t *from = tensor_data(in);
     uint8_t *to = tensor_data(out);
     for (uint64_t at = 0; at < bytes; at += row) {
-        memcpy(to + 2 * at, from + at, row);
-        memcpy(to + 2 * at + row, from + at, row);
+        memmove(to + 2 * at, from + at, row);
+        memmove(to + 2 * at + row, from + at, row);
     }
     return NULL;
 }
