@@ -209,8 +209,11 @@ FUNCTION(add_into) {
     TRY(read_tensor(arguments, 0, &a));
     TRY(read_tensor(arguments, 1, &b));
     Shape shape;
+    if (a->dtype != b->dtype || dtype_bits(a->dtype) % 8 || a->dtype == DTYPE_STRING)
+        FAIL(INVALID, "%s and %s", dtype_name(a->dtype), dtype_name(b->dtype));
     TRY(shape_broadcast(&a->shape, &b->shape, &shape));
     TRY(written_tensor(arguments, 2, a->dtype, shape_count_unchecked(&shape), &out));
+    if (!shape_equal(&shape, &out->shape)) FAIL(INVALID, "the result has another shape");
     fill(ADD, a, b, out);
     return NULL;
 }
