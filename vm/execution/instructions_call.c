@@ -225,6 +225,7 @@ static Error *call_chain(Execution *execution, Value *out_result, bool *out_done
     *out_done = false;
     while (asks(call)) {
         if (call->memory.kind == MEMORY_NEEDED) return NULL;
+        call->first_is_last_use = false;
         PackedCall now = *call;
         PackedEntry entry;
         if (now.tail_packed) {
@@ -297,6 +298,14 @@ static inline __attribute__((always_inline)) Error *call_packed(Execution *execu
     return NULL;
 }
 
+/* Whether nothing reads an operand's register after the instruction as it is before it. */
+static inline bool is_last_use(const DecodedInstruction *instruction, uint32_t index) {
+    const DecodedOperand *operand = &instruction->operands[index];
+    if (operand->constant) return false;
+    return operand->last_use || (!(instruction->flags & INSTRUCTION_NO_DST) &&
+                                    instruction->destination == operand->index);
+}
+
 Error *instruction_call(
     Execution *execution, const DecodedInstruction *instruction, Value *registers, Step *out_step) {
     const PackedEntry *entry = &execution->packed_entries[instruction->operands[0].index];
@@ -306,6 +315,7 @@ Error *instruction_call(
     if (count > execution->scratch_capacity) TRY(execution_reserve_scratch(execution, count));
     for (uint32_t i = 0; i < count; i++)
         execution->scratch[i] = *operand_get(&instruction->operands[1 + i], registers);
+    execution->call.first_is_last_use = count > 0 && is_last_use(instruction, 1);
     return call_packed(execution, instruction, entry, count, 1, out_step);
 }
 
@@ -316,6 +326,7 @@ static Error *call_packed_object(Execution *execution, const DecodedInstruction 
     for (uint32_t i = 0; i < count; i++)
         execution->scratch[i] = *operand_get(&instruction->operands[1 + i], registers);
     const PackedEntry entry = entry_of(packed);
+    execution->call.first_is_last_use = false;
     return call_packed(execution, instruction, &entry, count, 0, out_step);
 }
 
@@ -331,6 +342,7 @@ static Error *call_packed_closure(Execution *execution, const DecodedInstruction
     for (uint32_t i = 0; i < count; i++)
         arguments[i] = *operand_get(&instruction->operands[1 + i], registers);
     const PackedEntry *entry = &execution->packed_entries[closure->function];
+    execution->call.first_is_last_use = false;
     return call_packed(execution, instruction, entry, count + closure->count, 0, out_step);
 }
 

@@ -34,6 +34,9 @@ typedef struct PackedCall {
     /* Called for a tensor that was written while others of its storage are not, which may share its
      * bytes. NULL without an execution. */
     void (*share_written)(struct Execution *execution, const Tensor *written);
+    /* Nothing reads the first argument's register after the call: a function that gives the
+     * argument itself, changed, may change it where it has no other holder. */
+    bool first_is_last_use;
 } PackedCall;
 
 /* Marks a tensor that the function has written. */

@@ -48,20 +48,40 @@ static Error *expect_position(const Value *arguments, uint32_t index, uint32_t l
     return NULL;
 }
 
-static Error *insert_item(
-    PackedCall *call, const List *list, uint32_t index, const Value *item, Value *out_result) {
-    List *copy;
-    TRY(list_copy(list, call->meter, 1, &copy));
-    memmove(copy->items + index + 1, copy->items + index, (copy->count - index) * sizeof(Value));
-    copy->items[index] = value_copy(*item);
-    copy->count++;
-    *out_result = value_object(OBJECT_LIST, copy);
+/* Gives list arguments[0] to write to: itself if it has no other holder, else a copy with room for
+ * `spare` more items. */
+static Error *own_list(
+    const PackedCall *call, const Value *arguments, uint32_t count, uint64_t spare, List **out) {
+    const List *list = arguments[0].list;
+    bool sole = call->first_is_last_use && refcount_is_sole(&list->refcount);
+    for (uint32_t i = 1; sole && i < count; i++)
+        sole = arguments[i].tag != VALUE_OBJECT || arguments[i].object != arguments[0].object;
+    if (!sole) return list_copy(list, call->meter, spare, out);
+    *out = value_copy(arguments[0]).list;
     return NULL;
 }
 
-static Error *erase_item(PackedCall *call, const List *list, uint32_t index, Value *out_result) {
+static Error *insert_item(PackedCall *call, const Value *arguments, uint32_t count, uint32_t index,
+    const Value *item, Value *out_result) {
+    List *list;
+    TRY(own_list(call, arguments, count, 1, &list));
+    Error *error = list_append(list, value_copy(*item));
+    if (error) {
+        list_release(list);
+        return error;
+    }
+    const Value last = list->items[list->count - 1];
+    memmove(
+        list->items + index + 1, list->items + index, (list->count - 1 - index) * sizeof(Value));
+    list->items[index] = last;
+    *out_result = value_object(OBJECT_LIST, list);
+    return NULL;
+}
+
+static Error *erase_item(
+    PackedCall *call, const Value *arguments, uint32_t count, uint32_t index, Value *out_result) {
     List *copy;
-    TRY(list_copy(list, call->meter, 0, &copy));
+    TRY(own_list(call, arguments, count, 0, &copy));
     Value old = copy->items[index];
     copy->count--;
     memmove(copy->items + index, copy->items + index + 1, (copy->count - index) * sizeof(Value));
@@ -113,12 +133,12 @@ PACKED(list_set) {
     TRY(expect(arguments, 0, OBJECT_LIST));
     uint32_t index;
     TRY(expect_index(arguments, 1, arguments[0].list->count, &index));
-    List *copy;
-    TRY(list_copy(arguments[0].list, call->meter, 0, &copy));
-    Value old = copy->items[index];
-    copy->items[index] = value_copy(arguments[2]);
+    List *list;
+    TRY(own_list(call, arguments, count, 0, &list));
+    Value old = list->items[index];
+    list->items[index] = value_copy(arguments[2]);
     value_release(&old);
-    *out_result = value_object(OBJECT_LIST, copy);
+    *out_result = value_object(OBJECT_LIST, list);
     return NULL;
 }
 
@@ -127,7 +147,7 @@ PACKED(list_insert) {
     TRY(expect(arguments, 0, OBJECT_LIST));
     uint32_t index;
     TRY(expect_index(arguments, 1, (uint64_t)arguments[0].list->count + 1, &index));
-    return insert_item(call, arguments[0].list, index, &arguments[2], out_result);
+    return insert_item(call, arguments, count, index, &arguments[2], out_result);
 }
 
 PACKED(list_erase) {
@@ -135,7 +155,7 @@ PACKED(list_erase) {
     TRY(expect(arguments, 0, OBJECT_LIST));
     uint32_t index;
     TRY(expect_index(arguments, 1, arguments[0].list->count, &index));
-    return erase_item(call, arguments[0].list, index, out_result);
+    return erase_item(call, arguments, count, index, out_result);
 }
 
 PACKED(sequence_at) {
@@ -154,7 +174,7 @@ PACKED(sequence_insert) {
     const List *list = arguments[0].list;
     uint32_t index;
     TRY(expect_position(arguments, 2, list->count, (uint64_t)list->count + 1, &index));
-    return insert_item(call, list, index, &arguments[1], out_result);
+    return insert_item(call, arguments, count, index, &arguments[1], out_result);
 }
 
 PACKED(sequence_erase) {
@@ -163,7 +183,7 @@ PACKED(sequence_erase) {
     const List *list = arguments[0].list;
     uint32_t index;
     TRY(expect_position(arguments, 1, list->count, list->count, &index));
-    return erase_item(call, list, index, out_result);
+    return erase_item(call, arguments, count, index, out_result);
 }
 
 PACKED(optional_has_element) {
