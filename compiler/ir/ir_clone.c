@@ -76,6 +76,12 @@ static Error *clone_block(const Clone *clone, const IrBlock *from, IrCursor at) 
     return NULL;
 }
 
+/* The result of a generic function has the type that its call was given. */
+static void replace(IrVariable *result, IrVariable *by) {
+    result->replacement = by;
+    if (by->type.kind == IR_TYPE_UNKNOWN && !by->constant) by->type = result->type;
+}
+
 Error *ir_clone_body(const IrFunction *function, IrCursor at, IrVariable *const *arguments,
     IrVariable *const *results) {
     Clone clone = {.variable_count = function->module->variable_count};
@@ -86,7 +92,7 @@ Error *ir_clone_body(const IrFunction *function, IrCursor at, IrVariable *const 
         clone.map[function->body->parameters[i]->id] = arguments[i];
     Error *error = clone_block(&clone, function->body, at);
     for (uint32_t i = 0; !error && i < function->body->result_count; i++)
-        results[i]->replacement = mapped(&clone, function->body->results[i]);
+        replace(results[i], mapped(&clone, function->body->results[i]));
     memory_free(map);
     return error;
 }

@@ -131,6 +131,21 @@ static Error *infer_callee(Inference *inference, const IrFunction *callee) {
     return error;
 }
 
+/* Takes the declared type of a result of which nothing else is known: a generic function does not
+ * know the types of its values, but its caller may. */
+static Error *take_declared(ProbeContext *context, const IrVariable *result) {
+    Probe *probe = probe_of(context, result);
+    if (probe->state != PROBE_TOP || probe->dtype != DTYPE_NONE) return NULL;
+    if (result->type.kind != IR_TYPE_TENSOR) return NULL;
+    TRY(probe_from_type(context, result, &result->type, probe));
+    probe->shape_tainted = true;
+    return NULL;
+}
+
+static bool is_generic(const IrFunction *callee, uint32_t index) {
+    return callee->result_types && callee->result_types[index].kind == IR_TYPE_UNKNOWN;
+}
+
 static Error *infer_call(Inference *inference, const IrBinding *binding) {
     ProbeContext *context = &inference->context;
     const IrFunction *callee = binding->function;
@@ -147,6 +162,7 @@ static Error *infer_call(Inference *inference, const IrBinding *binding) {
         probe_set(probe, probe_of(context, callee->body->results[i]));
         if (state_of(inference, callee)->gave_up)
             TRY(probe_from_type(context, binding->results[i], &unknown, probe));
+        if (is_generic(callee, i)) TRY(take_declared(context, binding->results[i]));
     }
     return NULL;
 }
