@@ -12,8 +12,33 @@ const RelayValue *relay_attribute(const RelayOperatorCall *call, const char *nam
     return NULL;
 }
 
-static Error *wrong(const char *name, const char *wanted) {
-    FAIL(INVALID, "attribute %s is not %s", name, wanted);
+static void print_value(const RelayValue *value, TextBuilder *out) {
+    switch (value->kind) {
+    case RELAY_VALUE_NONE:
+        text_append(out, "None");
+        return;
+    case RELAY_VALUE_INT:
+        text_appendf(out, "%lld", (long long)value->integer);
+        return;
+    case RELAY_VALUE_BOOL:
+        text_append(out, value->integer ? "True" : "False");
+        return;
+    case RELAY_VALUE_FLOAT:
+        text_appendf(out, "%g", value->number);
+        return;
+    case RELAY_VALUE_TEXT:
+        text_appendf(out, "\"%.40s\"", value->text);
+        return;
+    case RELAY_VALUE_LIST:
+        break;
+    }
+    text_appendf(out, "a list of %u", value->count);
+}
+
+static Error *wrong(const RelayValue *value, const char *name, const char *wanted) {
+    TextBuilder OWN_TEXT(text) = {0};
+    print_value(value, &text);
+    FAIL(INVALID, "attribute %s is %s, not %s", name, text_builder_get(&text), wanted);
 }
 
 Error *relay_get_int(
@@ -21,7 +46,7 @@ Error *relay_get_int(
     const RelayValue *value = relay_attribute(call, name);
     *out = value ? value->integer : otherwise;
     if (!value || value->kind == RELAY_VALUE_INT || value->kind == RELAY_VALUE_BOOL) return NULL;
-    return wrong(name, "an integer");
+    return wrong(value, name, "an integer");
 }
 
 Error *relay_get_bool(const RelayOperatorCall *call, const char *name, bool otherwise, bool *out) {
@@ -38,14 +63,14 @@ Error *relay_get_float(
            : value->kind == RELAY_VALUE_INT ? (double)value->integer
                                             : value->number;
     if (!value || value->kind == RELAY_VALUE_INT || value->kind == RELAY_VALUE_FLOAT) return NULL;
-    return wrong(name, "a number");
+    return wrong(value, name, "a number");
 }
 
 Error *relay_get_text(
     const RelayOperatorCall *call, const char *name, const char *otherwise, const char **out) {
     const RelayValue *value = relay_attribute(call, name);
     *out = value ? value->text : otherwise;
-    if (value && value->kind != RELAY_VALUE_TEXT) return wrong(name, "a text");
+    if (value && value->kind != RELAY_VALUE_TEXT) return wrong(value, name, "a text");
     return NULL;
 }
 
@@ -72,10 +97,10 @@ Error *relay_get_ints(const RelayOperatorCall *call, const char *name, int64_t o
         return NULL;
     }
     if (value->kind != RELAY_VALUE_LIST || value->count > RELAY_INTS_MAX)
-        return wrong(name, "a list of at most 64 integers");
+        return wrong(value, name, "a list of at most 64 integers");
     for (uint32_t i = 0; i < value->count; i++) {
         if (value->items[i].kind != RELAY_VALUE_INT && value->items[i].kind != RELAY_VALUE_BOOL)
-            return wrong(name, "a list of integers");
+            return wrong(&value->items[i], name, "a list of integers");
         out[i] = value->items[i].integer;
     }
     *out_count = value->count;

@@ -10,6 +10,7 @@ void relay_ir_type(const RelayType *type, IrType *out) {
     *out = (IrType){0};
     if (type->kind == RELAY_TYPE_TUPLE || type->kind == RELAY_TYPE_DATA) out->kind = IR_TYPE_DATA;
     if (type->kind == RELAY_TYPE_FUNCTION) out->kind = IR_TYPE_CLOSURE;
+    if (type->kind == RELAY_TYPE_REFERENCE) out->kind = IR_TYPE_INT; /* its place in the heap */
     if (type->kind != RELAY_TYPE_TENSOR) return;
     *out = ir_type_tensor(type->dtype);
     out->rank_known = type->rank_known;

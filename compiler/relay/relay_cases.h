@@ -1,7 +1,7 @@
 #pragma once
 /* Matches as rows of patterns over columns of values: what the check for missing arms and the
  * lowering share. Threads: one at a time per program. */
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 /* Limits of taking one match apart: patterns looked at, and the depth of the cases. */
 enum { RELAY_CASE_CELLS_MAX = 1 << 24, RELAY_CASE_DEPTH_MAX = 1000 };

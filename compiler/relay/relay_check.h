@@ -4,6 +4,6 @@
  *
  * Types are found by unification (Hindley, Milner); operators answer once the types of their
  * arguments are known. Errors: INVALID, UNSUPPORTED "line 3, column 5: …". */
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 MUST_CHECK Error *relay_check(RelayProgram *program);

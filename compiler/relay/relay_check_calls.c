@@ -12,23 +12,29 @@ static Error *check_arguments(RelayCheck *check, RelayExpr *call) {
     return NULL;
 }
 
+/* "@" of a function, "%" of a variable, "" of a constructor. */
+static const char *sigil(const RelayExpr *call) {
+    const RelayExpr *callee = call->items[0];
+    return callee->kind == RELAY_GLOBAL ? "@" : callee->kind == RELAY_LOCAL ? "%" : "";
+}
+
 static Error *check_count(const RelayExpr *call, const char *name, uint32_t wanted) {
     if (call->count - 1 == wanted) return NULL;
-    FAIL(INVALID, RELAY_AT ": %.60s takes %u arguments, not %u", RELAY_PLACE(call->place), name,
-        wanted, call->count - 1);
+    FAIL(INVALID, RELAY_AT ": %s%.60s takes %u argument%s, not %u", RELAY_PLACE(call->place),
+        sigil(call), name, wanted, wanted == 1 ? "" : "s", call->count - 1);
 }
 
 static Error *no_attributes(const RelayExpr *call, const char *name) {
     if (call->attribute_count == 0) return NULL;
-    FAIL(INVALID, RELAY_AT ": %.60s has no attribute %s", RELAY_PLACE(call->attributes[0].place),
-        name, call->attributes[0].name);
+    FAIL(INVALID, RELAY_AT ": %s%.60s has no attribute %s", RELAY_PLACE(call->attributes[0].place),
+        sigil(call), name, call->attributes[0].name);
 }
 
 static Error *check_fields(
     RelayCheck *check, RelayExpr *call, const char *name, RelayType *const *wanted) {
     for (uint32_t i = 1; i < call->count; i++) {
         char what[WHAT_SIZE];
-        (void)snprintf(what, sizeof what, "argument %u of %.60s", i, name);
+        (void)snprintf(what, sizeof what, "argument %u of %s%.60s", i, sigil(call), name);
         TRY(relay_check_fits(
             check, call->items[i]->place, call->items[i]->type, wanted[i - 1], what));
     }
@@ -78,17 +84,64 @@ static Error *check_operator(RelayCheck *check, RelayExpr *call, const RelayOper
     return wait(check, call);
 }
 
-static Error *unknown_name(const RelayExpr *expr) {
-    FAIL(UNSUPPORTED, RELAY_AT ": there is no operator or constructor %.200s",
-        RELAY_PLACE(expr->place), expr->name);
+/* ---- references ---- */
+
+static const struct {
+    const char *name;
+    uint32_t arity;
+} references[] = {
+    [RELAY_REFERENCE_NEW] = {"ref", 1},
+    [RELAY_REFERENCE_READ] = {"ref_read", 1},
+    [RELAY_REFERENCE_WRITE] = {"ref_write", 2},
+};
+
+static RelayReference find_reference(const char *name) {
+    for (RelayReference i = RELAY_REFERENCE_NEW; i <= RELAY_REFERENCE_WRITE; i++)
+        if (strcmp(references[i].name, name) == 0) return i;
+    return RELAY_REFERENCE_NONE;
+}
+
+/* What is held has a type that first holds of the value at ref, then of all that is written. */
+static Error *check_reference(RelayCheck *check, RelayExpr *call, RelayReference reference) {
+    RelayProgram *program = check->program;
+    const char *name = references[reference].name;
+    RelayType *held, *type;
+    TRY(no_attributes(call, name));
+    TRY(check_count(call, name, references[reference].arity));
+    TRY(check_arguments(check, call));
+    program->has_references = true;
+    call->reference = reference;
+    TRY(relay_type_make(program, RELAY_TYPE_VARIABLE, &held));
+    TRY(relay_type_of(program, RELAY_TYPE_REFERENCE, NULL, 1, &held, &type));
+    if (reference == RELAY_REFERENCE_NEW) {
+        call->type = type;
+        return check_fields(check, call, name, &held);
+    }
+    RelayType *const wanted[] = {type, held};
+    TRY(check_fields(check, call, name, wanted));
+    call->type = held;
+    if (reference == RELAY_REFERENCE_READ) return NULL;
+    return relay_type_of(program, RELAY_TYPE_TUPLE, NULL, 0, NULL, &call->type);
+}
+
+static Error *unknown_name(const RelayCheck *check, const RelayExpr *expr) {
+    RelayNearest nearest = relay_nearest(expr->name);
+    for (RelayReference i = RELAY_REFERENCE_NEW; i <= RELAY_REFERENCE_WRITE; i++)
+        relay_nearest_try(&nearest, references[i].name);
+    relay_nearest_constructor(check, &nearest);
+    relay_operator_nearest(&nearest);
+    FAIL(UNSUPPORTED, RELAY_AT ": there is no operator or constructor %.200s" RELAY_NEAR,
+        RELAY_PLACE(expr->place), expr->name, RELAY_NEAREST(nearest, ""));
 }
 
 static Error *check_named_call(RelayCheck *check, RelayExpr *call) {
     const RelayExpr *callee = call->items[0];
     RelayConstructor *made = name_map_find(check->program->constructors, callee->name);
     const RelayOperator *row = relay_operator_find(callee->name);
+    const RelayReference reference = find_reference(callee->name);
     if (made) return check_construction(check, call, made);
-    if (!row) return unknown_name(callee);
+    if (reference != RELAY_REFERENCE_NONE) return check_reference(check, call, reference);
+    if (!row) return unknown_name(check, callee);
     return check_operator(check, call, row);
 }
 
@@ -157,8 +210,12 @@ static Error *wrap_name(RelayCheck *check, RelayExpr *expr, uint32_t count) {
 Error *relay_check_name(RelayCheck *check, RelayExpr *expr) {
     const RelayConstructor *made = name_map_find(check->program->constructors, expr->name);
     const RelayOperator *row = relay_operator_find(expr->name);
-    if (!made && !row) return unknown_name(expr);
-    TRY(wrap_name(check, expr, made ? made->field_count : relay_operator_arity(row)));
+    const RelayReference reference = find_reference(expr->name);
+    if (!made && !row && reference == RELAY_REFERENCE_NONE) return unknown_name(check, expr);
+    TRY(wrap_name(check, expr,
+        made  ? made->field_count
+        : row ? relay_operator_arity(row)
+              : references[reference].arity));
     return relay_check_expr(check, expr);
 }
 

@@ -1,11 +1,17 @@
 /* The types of expressions. */
+#include <string.h>
+
 #include "compiler/relay/relay_check_internal.h"
 
 Error *relay_check_fits(
     RelayCheck *check, RelayPlace place, RelayType *there, RelayType *wanted, const char *what) {
     bool fit;
+    check->program->has_circle = false;
     TRY_WRAP(relay_type_unify(check->program, there, wanted, &fit), RELAY_AT, RELAY_PLACE(place));
     if (fit) return NULL;
+    if (check->program->has_circle)
+        FAIL(INVALID, RELAY_AT ": %s would be of a type that holds itself", RELAY_PLACE(place),
+            what);
     TextBuilder OWN_TEXT(a) = {0};
     TextBuilder OWN_TEXT(b) = {0};
     relay_type_print(there, &a);
@@ -14,10 +20,25 @@ Error *relay_check_fits(
         text_builder_get(&a), text_builder_get(&b));
 }
 
+static Error *no_variable(const RelayCheck *check, const RelayExpr *expr) {
+    RelayNearest nearest = relay_nearest(expr->name);
+    for (size_t i = 0; i < check->shadow_count; i++)
+        relay_nearest_try(&nearest, check->shadows[i].local->name);
+    FAIL(INVALID, RELAY_AT ": there is no variable %%%s" RELAY_NEAR, RELAY_PLACE(expr->place),
+        expr->name, RELAY_NEAREST(nearest, "%"));
+}
+
+static Error *no_function(const RelayCheck *check, const RelayExpr *expr) {
+    RelayNearest nearest = relay_nearest(expr->name);
+    for (size_t i = 0; i < check->program->global_count; i++)
+        relay_nearest_try(&nearest, check->program->global_list[i]->name);
+    FAIL(INVALID, RELAY_AT ": there is no function @%s" RELAY_NEAR, RELAY_PLACE(expr->place),
+        expr->name, RELAY_NEAREST(nearest, "@"));
+}
+
 static Error *check_local(RelayCheck *check, RelayExpr *expr) {
     RelayLocal *local = relay_scope_find(check, expr->name);
-    if (!local)
-        FAIL(INVALID, RELAY_AT ": there is no variable %%%s", RELAY_PLACE(expr->place), expr->name);
+    if (!local) return no_variable(check, expr);
     expr->local = local;
     return relay_type_instantiate(
         check->program, local->type, local->parameter_count, local->parameters, &expr->type);
@@ -25,8 +46,7 @@ static Error *check_local(RelayCheck *check, RelayExpr *expr) {
 
 static Error *check_global(RelayCheck *check, RelayExpr *expr) {
     RelayGlobal *global = name_map_find(check->program->globals, expr->name);
-    if (!global)
-        FAIL(INVALID, RELAY_AT ": there is no function @%s", RELAY_PLACE(expr->place), expr->name);
+    if (!global) return no_function(check, expr);
     TRY(relay_want_global(check, global));
     expr->global = global;
     return relay_type_instantiate(check->program, global->type,
@@ -96,6 +116,10 @@ Error *relay_declare_function(RelayCheck *check, RelayExpr *function) {
     TRY(relay_new(program, count + 1, sizeof *items, &items));
     for (uint32_t i = 0; i < count; i++) {
         RelayLocal *parameter = function->parameters[i];
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(function->parameters[k]->name, parameter->name) == 0)
+                FAIL(INVALID, RELAY_AT ": two parameters are named %%%s",
+                    RELAY_PLACE(parameter->place), parameter->name);
         TRY(relay_resolve_type(check, parameter->type_text, &parameter->type));
         items[i] = parameter->type;
     }

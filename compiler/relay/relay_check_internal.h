@@ -39,6 +39,9 @@ MUST_CHECK Error *relay_resolve_type(RelayCheck *check, const RelayTypeText *tex
 /* Resolves the fields of a data type at its first use. */
 MUST_CHECK Error *relay_want_data(RelayCheck *check, RelayData *data);
 
+/* Considers the names of all constructors. */
+void relay_nearest_constructor(const RelayCheck *check, RelayNearest *nearest);
+
 /* relay_check.c */
 /* Gives the function its type at its first use. */
 MUST_CHECK Error *relay_want_global(RelayCheck *check, RelayGlobal *global);

@@ -47,6 +47,27 @@ Error *relay_push_type_names(RelayCheck *check, RelayPlace place, uint32_t count
     return NULL;
 }
 
+void relay_nearest_constructor(const RelayCheck *check, RelayNearest *nearest) {
+    for (size_t i = 0; i < check->program->data_count; i++) {
+        const RelayData *data = check->program->data_list[i];
+        for (uint32_t k = 0; k < data->constructor_count; k++)
+            relay_nearest_try(nearest, data->constructors[k]->name);
+    }
+}
+
+static Error *no_type(const RelayCheck *check, const RelayTypeText *text) {
+    RelayNearest nearest = relay_nearest(text->name);
+    for (size_t i = 0; i < check->program->data_count; i++)
+        relay_nearest_try(&nearest, check->program->data_list[i]->name);
+    for (size_t i = 0; i < check->type_name_count; i++)
+        relay_nearest_try(&nearest, check->type_names[i].name);
+    for (DType dtype = DTYPE_NONE + 1; dtype < DTYPE_COUNT; dtype++)
+        relay_nearest_try(&nearest, dtype_name(dtype));
+    relay_nearest_try(&nearest, "Tensor");
+    FAIL(INVALID, RELAY_AT ": there is no type %s" RELAY_NEAR, RELAY_PLACE(text->place), text->name,
+        RELAY_NEAREST(nearest, ""));
+}
+
 /* An element type alone is a scalar's type. */
 static Error *resolve_named(
     RelayCheck *check, const RelayTypeText *text, RelayType **items, RelayType **out) {
@@ -59,8 +80,9 @@ static Error *resolve_named(
     }
     if (!data && dtype != DTYPE_NONE && dtype != DTYPE_STRING && text->count == 0)
         return relay_type_tensor(check->program, dtype, 0, NULL, out);
-    if (!data)
-        FAIL(INVALID, RELAY_AT ": there is no type %s", RELAY_PLACE(text->place), text->name);
+    if (!data && strcmp(text->name, "Ref") == 0 && text->count == 1)
+        return relay_type_of(check->program, RELAY_TYPE_REFERENCE, NULL, 1, items, out);
+    if (!data) return no_type(check, text);
     if (data->parameter_count != text->count)
         FAIL(INVALID, RELAY_AT ": type %s has %u type parameters, not %u", RELAY_PLACE(text->place),
             data->name, data->parameter_count, text->count);

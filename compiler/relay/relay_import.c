@@ -4,7 +4,8 @@
 
 #include "compiler/relay/relay_check.h"
 #include "compiler/relay/relay_lower.h"
-#include "compiler/relay/relay_parse.h"
+#include "compiler/relay/text/relay_parse.h"
+#include "compiler/relay/text/relay_tokens.h"
 #include "compiler/relay/relay_prelude.h"
 
 Error *relay_import(const uint8_t *data, size_t size, IrModule **out) {
@@ -24,7 +25,7 @@ bool relay_probe(const uint8_t *data, size_t size) {
     static const char *const beginnings[] = {
         "#[version", "def @", "type ", "v0.0.4", "fn (", "free_var %", "let %"};
     const char *text = (const char *)data;
-    size_t at = 0;
+    size_t at = relay_mark_size(text, size);
     for (;;) { /* comments and white space */
         while (at < size && strchr(" \t\r\n", text[at]) && text[at]) at++;
         if (size - at < 2 || text[at] != '/' || (text[at + 1] != '*' && text[at + 1] != '/')) break;

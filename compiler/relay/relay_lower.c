@@ -8,6 +8,7 @@ Error *relay_lower_declare(RelayLower *lower, const char *name, const IrBlock *o
     IrType result;
     IrFunction *made;
     TRY(ir_function_create(lower->module, name, false, outer, &made));
+    TRY(relay_heap_begin(lower, made));
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         RelayLocal *parameter = function->parameters[i];
         IrType type;
@@ -15,17 +16,15 @@ Error *relay_lower_declare(RelayLower *lower, const char *name, const IrBlock *o
         TRY(ir_function_add_parameter(made, parameter->name, &type, &parameter->variable));
     }
     relay_ir_type(function->items[0]->type, &result);
-    TRY(ir_function_declare_results(made, 1, &result));
+    TRY(relay_heap_declare(lower, made, &result));
     *out = made;
     return NULL;
 }
 
 Error *relay_lower_body(RelayLower *lower, const RelayExpr *function, IrFunction *made) {
-    IrVariable *result;
     IrType type;
     relay_ir_type(function->items[0]->type, &type);
-    TRY(relay_lower_expr(lower, made->body, function->items[0], &result));
-    return ir_function_set_results(made, 1, &result, NULL, &type);
+    return relay_heap_body(lower, made, function->items[0], &type);
 }
 
 static Error *lower_local(IrBlock *block, const RelayExpr *expr, IrVariable **out) {
@@ -55,23 +54,17 @@ static Error *lower_call(
     RelayLower *lower, IrBlock *block, const RelayExpr *call, IrVariable **out) {
     const RelayExpr *callee = call->items[0];
     const uint32_t count = call->count - 1;
-    IrVariable **arguments, **results;
-    if (call->operator_row || call->constructor || named_function(callee)) {
-        TRY(lower_items(lower, block, call, 1, &arguments));
-    } else {
-        TRY(lower_items(lower, block, call, 0, &arguments));
-        TRY(ir_build_call_closure(
-            ir_at_end(block), arguments[0], count, arguments + 1, 1, &results));
-        *out = results[0];
-        return NULL;
-    }
+    IrVariable **arguments;
+    IrFunction *named = named_function(callee);
+    const bool value = callee->kind != RELAY_NAME && !named;
+    TRY(lower_items(lower, block, call, value ? 0 : 1, &arguments));
     const IrCursor at = ir_at_end(block);
     if (call->operator_row) return relay_operator_build(lower->program, at, call, arguments, out);
     if (call->constructor)
         return ir_build_construct(at, call->constructor->made, count, arguments, out);
-    TRY(ir_build_call(at, named_function(callee), count, arguments, &results));
-    *out = results[0];
-    return NULL;
+    if (call->reference != RELAY_REFERENCE_NONE)
+        return relay_heap_reference(lower, block, call, arguments, out);
+    return relay_heap_call(lower, block, named, value ? count + 1 : count, arguments, out);
 }
 
 static Error *lower_function(RelayLower *lower, IrBlock *block, const char *name,
@@ -96,15 +89,17 @@ static Error *lower_block(
 }
 
 static Error *lower_if(RelayLower *lower, IrBlock *block, const RelayExpr *expr, IrVariable **out) {
-    IrVariable *condition, **results, *made[2];
+    IrVariable *condition, **results, *made;
     IrBlock *blocks[2];
     TRY(relay_lower_expr(lower, block, expr->items[0], &condition));
-    TRY(ir_build_if(ir_at_end(block), condition, 1, &blocks[0], &blocks[1], &results));
+    TRY(ir_build_if(
+        ir_at_end(block), condition, relay_heap_results(lower), &blocks[0], &blocks[1], &results));
+    IrVariable *before = lower->heap;
     for (uint32_t i = 0; i < 2; i++) {
-        TRY(relay_lower_expr(lower, blocks[i], expr->items[1 + i], &made[i]));
-        TRY(ir_block_set_results(blocks[i], 1, &made[i]));
+        TRY(relay_lower_expr(lower, blocks[i], expr->items[1 + i], &made));
+        TRY(relay_heap_end_branch(lower, blocks[i], made, before));
     }
-    *out = results[0];
+    *out = relay_heap_join(lower, results);
     return NULL;
 }
 
@@ -187,7 +182,7 @@ static Error *export_globals(RelayLower *lower) {
 }
 
 Error *relay_lower(RelayProgram *program, IrModule *module) {
-    RelayLower lower = {program, module};
+    RelayLower lower = {.program = program, .module = module};
     TRY(make_constructors(&lower));
     for (size_t i = 0; i < program->global_count; i++) {
         RelayGlobal *global = program->global_list[i];

@@ -5,6 +5,6 @@
  * Functions become functions of one result; those inside others become local ones, whose captured
  * values lambda lifting finds. Type parameters leave no trace: values are tagged. main, or every
  * function if there is no main, becomes an exported function with a port for each tensor. */
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 MUST_CHECK Error *relay_lower(RelayProgram *program, IrModule *module);

@@ -91,13 +91,12 @@ static Error *make_function(Matching *matching, IrBlock *block, uint32_t arm) {
     const RelayExpr *body = matching->match->items[1 + arm];
     IrFunction *made;
     IrType type;
-    IrVariable *result;
     relay_ir_type(matching->match->type, &type);
     TRY(ir_function_create(matching->lower->module, "arm", false, block, &made));
+    TRY(relay_heap_begin(matching->lower, made));
     TRY(add_parameters(matching->match->patterns[arm], made));
-    TRY(ir_function_declare_results(made, 1, &type));
-    TRY(relay_lower_expr(matching->lower, made->body, body, &result));
-    TRY(ir_function_set_results(made, 1, &result, NULL, &type));
+    TRY(relay_heap_declare(matching->lower, made, &type));
+    TRY(relay_heap_body(matching->lower, made, body, &type));
     matching->functions[arm] = made;
     return NULL;
 }
@@ -106,7 +105,7 @@ static Error *lower_arm(Matching *matching, IrBlock *block, uint32_t arm, IrVari
     const RelayPattern *pattern = matching->match->patterns[arm];
     const RelayExpr *body = matching->match->items[1 + arm];
     IrFunction *function = matching->functions[arm];
-    IrVariable **values, **results;
+    IrVariable **values;
     uint32_t count = 0;
     if (!function) {
         TRY(bind(block, pattern, matching->value, NULL, &count));
@@ -116,9 +115,7 @@ static Error *lower_arm(Matching *matching, IrBlock *block, uint32_t arm, IrVari
         matching->lower->program, function->body->parameter_count, sizeof *values, &values));
     if (function->body->parameter_count > 0)
         TRY(bind(block, pattern, matching->value, values, &count));
-    TRY(ir_build_call(ir_at_end(block), function, count, values, &results));
-    *out = results[0];
-    return NULL;
+    return relay_heap_call(matching->lower, block, function, count, values, out);
 }
 
 /* ---- cases ---- */
@@ -173,18 +170,19 @@ static Error *lower_constructors(Matching *matching, IrBlock *block, const Relay
             named[count++] = data->constructors[i];
     const bool others = count < data->constructor_count;
     for (uint32_t i = 0; i + !others < count; i++) tested[i] = named[i]->made;
-    TRY(ir_build_match(
-        ir_at_end(block), columns[column], count + others, tested, 1, &blocks, &results));
+    TRY(ir_build_match(ir_at_end(block), columns[column], count + others, tested,
+        relay_heap_results(matching->lower), &blocks, &results));
+    IrVariable *before = matching->lower->heap;
     for (uint32_t i = 0; i < count; i++) {
         TRY(lower_inside(
             matching, blocks[i], cases, columns, column, named[i], named[i]->field_count, &made));
-        TRY(ir_block_set_results(blocks[i], 1, &made));
+        TRY(relay_heap_end_branch(matching->lower, blocks[i], made, before));
     }
     if (others) {
         TRY(lower_others(matching, blocks[count], cases, columns, column, &made));
-        TRY(ir_block_set_results(blocks[count], 1, &made));
+        TRY(relay_heap_end_branch(matching->lower, blocks[count], made, before));
     }
-    *out = results[0];
+    *out = relay_heap_join(matching->lower, results);
     return NULL;
 }
 
@@ -194,8 +192,9 @@ static Error *no_arm(Matching *matching, IrBlock *block, IrVariable **out) {
     text_appendf(&text, RELAY_AT ": no arm of the match fits the value",
         RELAY_PLACE(matching->match->place));
     TRY(text_builder_check(&text));
-    TRY(ir_build_fatal(ir_at_end(block), text_builder_get(&text), 1, &results));
-    *out = results[0];
+    TRY(ir_build_fatal(
+        ir_at_end(block), text_builder_get(&text), relay_heap_results(matching->lower), &results));
+    *out = relay_heap_join(matching->lower, results);
     return NULL;
 }
 
@@ -221,6 +220,10 @@ Error *relay_lower_match(
     TRY(relay_new(lower->program, match->pattern_count, sizeof(uint32_t), &matching.reached));
     TRY(relay_new(lower->program, match->pattern_count, sizeof(IrFunction *), &matching.functions));
     TRY(count_cases(&matching, &cases, 0));
+    for (uint32_t i = 0; i < match->pattern_count; i++)
+        if (matching.reached[i] == 0)
+            TRY(ir_module_warn(lower->module, RELAY_AT ": no value reaches this arm of the match",
+                RELAY_PLACE(match->patterns[i]->place)));
     for (uint32_t i = 0; i < match->pattern_count; i++)
         if (matching.reached[i] > 1) TRY(make_function(&matching, block, i));
     return lower_cases(&matching, block, &cases, &matching.value, out);

@@ -18,6 +18,11 @@ const RelayOperator *relay_operator_find(const char *name) {
     return NULL;
 }
 
+void relay_operator_nearest(RelayNearest *nearest) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        relay_nearest_try(nearest, rows[i].name);
+}
+
 const char *relay_operator_name(const RelayOperator *row) { return row->name; }
 
 static void get_arity(const RelayOperator *row, uint32_t *out_min, uint32_t *out_max) {
@@ -52,6 +57,10 @@ Error *relay_operator_check_call(const RelayOperator *row, const RelayExpr *call
             row->name, row->arguments[0] == 't' ? "1" : row->arguments, count);
     for (uint32_t i = 0; i < call->attribute_count; i++) {
         const RelayAttribute *attribute = &call->attributes[i];
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(call->attributes[k].name, attribute->name) == 0)
+                FAIL(INVALID, RELAY_AT ": attribute %.60s of %s stands twice",
+                    RELAY_PLACE(attribute->place), attribute->name, row->name);
         if (!has_word(row->attributes, attribute->name))
             FAIL(UNSUPPORTED, RELAY_AT ": %s has no attribute %.60s; it has %s",
                 RELAY_PLACE(attribute->place), row->name, attribute->name,

@@ -1,4 +1,5 @@
-/* Exported functions: a tuple becomes a port for each of its tensors. */
+/* Exported functions: a tuple becomes a port for each of its parts, a list or an option one port.
+ */
 #include <string.h>
 
 #include "base/allocator.h"
@@ -16,10 +17,11 @@ typedef struct Ports {
     IrType types[PORTS_MAX];
 } Ports;
 
-/* Counts the tensors of a type; more than PORTS_MAX where a value has no ports. */
+/* Counts the ports of a type; more than PORTS_MAX where a value has none. */
 static uint32_t count_ports(const RelayType *type) {
+    RelayPortData data;
     while (type->kind == RELAY_TYPE_VARIABLE && type->instance) type = type->instance;
-    if (type->kind == RELAY_TYPE_TENSOR) return 1;
+    if (type->kind == RELAY_TYPE_TENSOR || relay_port_data(type, &data)) return 1;
     if (type->kind != RELAY_TYPE_TUPLE || type->count == 0) return PORTS_MAX + 1;
     uint32_t count = 0;
     for (uint32_t i = 0; i < type->count && count <= PORTS_MAX; i++)
@@ -44,12 +46,13 @@ static Error *check_ports(const RelayGlobal *global) {
         TextBuilder OWN_TEXT(text) = {0};
         relay_type_print(type->items[i], &text);
         FAIL(UNSUPPORTED,
-            RELAY_AT ": %s%s of @%s is of type %s; it has to be a tensor or a tuple of tensors",
+            RELAY_AT ": %s%s of @%s is of type %s; it has to be a tensor, a list or an option of "
+                     "tensors, or a tuple of these",
             RELAY_PLACE(result ? global->place : function->parameters[i]->place),
             result ? "the result" : "parameter %", result ? "" : function->parameters[i]->name,
             global->name, text_builder_get(&text));
     }
-    FAIL(UNSUPPORTED, RELAY_AT ": @%s has more than %d tensors", RELAY_PLACE(global->place),
+    FAIL(UNSUPPORTED, RELAY_AT ": @%s has more than %d ports", RELAY_PLACE(global->place),
         global->name, PORTS_MAX);
 }
 
@@ -70,10 +73,15 @@ static Error *make_name(const Ports *ports, const char *base, uint32_t index, co
 /* Makes the parameters of a value and puts them together. Depth: as of types. */
 static Error *make_input(Ports *ports, const char *name, const RelayType *type, IrVariable **out) {
     while (type->kind == RELAY_TYPE_VARIABLE && type->instance) type = type->instance;
+    RelayPortData data;
+    IrType port;
     if (type->kind == RELAY_TYPE_TENSOR) {
-        IrType port;
         port_type(type, &port);
         return ir_function_add_parameter(ports->function, name, &port, out);
+    }
+    if (relay_port_data(type, &data)) {
+        port_type(data.item, &port);
+        return relay_port_input(ports->function, name, &data, &port, out);
     }
     IrVariable **items;
     TRY(relay_new(ports->lower->program, type->count, sizeof *items, &items));
@@ -88,8 +96,12 @@ static Error *make_input(Ports *ports, const char *name, const RelayType *type, 
 static Error *make_output(
     Ports *ports, const char *name, const RelayType *type, IrVariable *value) {
     while (type->kind == RELAY_TYPE_VARIABLE && type->instance) type = type->instance;
-    if (type->kind == RELAY_TYPE_TENSOR) {
-        relay_ir_type(type, &ports->types[ports->count]);
+    RelayPortData data;
+    const bool is_data = relay_port_data(type, &data);
+    if (is_data || type->kind == RELAY_TYPE_TENSOR) {
+        IrType *port = &ports->types[ports->count];
+        relay_ir_type(is_data ? data.item : type, port);
+        if (is_data) TRY(relay_port_output(ports->function, &data, port, value, &value));
         ports->names[ports->count] = name;
         ports->results[ports->count++] = value;
         return NULL;
@@ -108,15 +120,17 @@ static Error *make_output(
 static Error *export_function(Ports *ports, const RelayGlobal *global) {
     const RelayType *type = global->type;
     const uint32_t count = type->count - 1;
-    IrVariable **arguments, **results;
+    IrVariable **arguments, *result;
     TRY(relay_new(ports->lower->program, count, sizeof *arguments, &arguments));
     TRY(ir_function_create(ports->lower->module, global->name, true, NULL, &ports->function));
     for (uint32_t i = 0; i < count; i++)
         TRY(make_input(
             ports, global->function->parameters[i]->name, type->items[i], &arguments[i]));
-    TRY(ir_build_call(ir_at_end(ports->function->body), global->made, count, arguments, &results));
-    relay_ir_type(type->items[count], &results[0]->type);
-    TRY(make_output(ports, "output", type->items[count], results[0]));
+    TRY(relay_heap_create(ports->lower, ports->function->body));
+    TRY(relay_heap_call(
+        ports->lower, ports->function->body, global->made, count, arguments, &result));
+    relay_ir_type(type->items[count], &result->type);
+    TRY(make_output(ports, "output", type->items[count], result));
     return ir_function_set_results(
         ports->function, ports->count, ports->results, ports->names, ports->types);
 }

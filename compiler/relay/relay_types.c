@@ -142,6 +142,7 @@ static Error *unify(
         bool circle = false;
         TRY(occurs(program, a, b, 0, &circle));
         *out_fit = !circle;
+        program->has_circle = circle;
         if (!circle) a->instance = b;
         return NULL;
     }
@@ -215,9 +216,10 @@ static void print(const RelayType *type, uint32_t depth, TextBuilder *out) {
         print(type->items[type->count - 1], depth + 1, out);
         return;
     case RELAY_TYPE_DATA:
+    case RELAY_TYPE_REFERENCE:
         break;
     }
-    text_append(out, type->data->name);
+    text_append(out, type->data ? type->data->name : "Ref");
     if (type->count == 0) return;
     text_append(out, "[");
     print_items(type, type->count, depth, out);

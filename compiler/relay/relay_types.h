@@ -5,15 +5,16 @@
  * Tensor types are gradual: an unknown element type, rank or dimension agrees with any other. What
  * is agreed on by a variable has only what all its types have in common. */
 #include "base/text.h"
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 typedef enum RelayTypeKind {
     RELAY_TYPE_VARIABLE,  /* to be found; instance once it is */
     RELAY_TYPE_PARAMETER, /* a function's or data type's own; equal to itself only */
     RELAY_TYPE_TENSOR,
     RELAY_TYPE_TUPLE,
-    RELAY_TYPE_FUNCTION, /* items: parameters, then the result */
-    RELAY_TYPE_DATA,     /* of `data` with items as arguments */
+    RELAY_TYPE_FUNCTION,  /* items: parameters, then the result */
+    RELAY_TYPE_DATA,      /* of `data` with items as arguments */
+    RELAY_TYPE_REFERENCE, /* items[0]: of the value that it refers to */
 } RelayTypeKind;
 
 struct RelayType {

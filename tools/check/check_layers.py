@@ -35,7 +35,7 @@ ROOMS = {
                "cuda/planners cuda/device cuda/library cuda/plugin registry".split(),
     "vm": "instruction objects code native assembly residency execution relax".split(),
     "serialize": "chunk container relax relay arrays checkpoint".split(),
-    "compiler": ["ir", "frontend/base", "frontend/nodes", "frontend", "passes", "passes/integers", "passes/infer", "passes/images", "relay", "nnvm", "lower", ""],
+    "compiler": ["ir", "frontend/base", "frontend/nodes", "frontend", "passes", "passes/integers", "passes/infer", "passes/images", "relay/text", "relay", "nnvm", "lower", ""],
     "store": ["", *"home database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h
     "scheduler": "policy simulate executor node control/machines control/parts control control/adapters control/state control/jobs control/slices control/devices control/requests control/drive http/client http/server jobs migration http/routes service daemon".split(),
     "tools": "check generate tuning relax models library python/extension client run cli".split(),

@@ -119,8 +119,9 @@ Error *infer_lists_call_packed(ProbeContext *context, const IrBinding *binding) 
     case IR_PACKED_RESULT_LIST:
         result.kind = IR_TYPE_LIST;
         result.element = items_of(first);
-        if (binding->integer == IR_PACKED_SEQUENCE_INSERT) {
-            const Probe *item = probe_of(context, binding->operands[1]);
+        if (binding->integer != IR_PACKED_SEQUENCE_ERASE) {
+            const bool sets = binding->integer == IR_PACKED_LIST_SET;
+            const Probe *item = probe_of(context, binding->operands[sets ? 2 : 1]);
             if (item->state == PROBE_BOTTOM) return NULL;
             const IrType *element;
             TRY(element_type(context, item, &element));

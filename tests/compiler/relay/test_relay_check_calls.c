@@ -3,7 +3,7 @@
 
 static void test_relay_check_calls_counts_arguments(void **state) {
     (void)state;
-    relay_refused(INVALID, "line 2, column 15: f takes 1 arguments, not 2",
+    relay_refused(INVALID, "line 2, column 15: @f takes 1 argument, not 2",
         "def @f(%x: int32) { %x }\ndef @main() { @f(1, 2) }");
     relay_refused(INVALID, "Cons takes 2 arguments, not 1", "def @main() { Cons(1) }");
     relay_refused(INVALID,
@@ -11,7 +11,7 @@ static void test_relay_check_calls_counts_arguments(void **state) {
         "int32]]",
         "def @main() { Cons(1, 2) }");
     relay_refused(INVALID, "what is called is of type Tensor[(), int32]", "def @main() { (1)(2) }");
-    relay_refused(INVALID, "f has no attribute a", "def @f() { 1 }\ndef @main() { @f(a=1) }");
+    relay_refused(INVALID, "@f has no attribute a", "def @f() { 1 }\ndef @main() { @f(a=1) }");
 }
 
 static void test_relay_check_calls_refuses_unknown_operators(void **state) {

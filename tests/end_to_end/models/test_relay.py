@@ -40,16 +40,45 @@ def lists(n):
     return [np.int32(len(even) + min(10, int(n))), np.int32(even.sum()), np.int32(dots.max()), np.int32(1)]
 
 
+def rnn(xs, wx, wh, b, h):
+    states = []
+    for x in xs:
+        h = np.tanh(x @ wx.T + h @ wh.T + b)
+        states.append(h)
+    return [h, *states]
+
+
+def beam(scores, k, length):
+    beam = [(np.float32(0), (0,))]
+    for _ in range(int(length)):
+        more = [(s + scores[t[-1], n], (*t, n)) for s, t in beam for n in range(4) if scores[t[-1], n] >= -50]
+        beam = sorted(more, key=lambda one: -one[0])[:int(k)]
+    return [beam[0][0], *map(np.int32, beam[0][1])]
+
+
+def primes(n):
+    found = [np.int32(i) for i in range(2, int(n) + 1) if all(i % k for k in range(2, i))]
+    return [np.int32(len(found)), *found]
+
+
 def feeds():
     random = np.random.default_rng(1)
     shapes = {"words": (15, 4), "w": (16, 4), "u": (12, 4), "uf": (4, 4), "b": (16,)}
     tree = {name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     tree["depth"] = np.int32(3)
+    cell = {name: random.standard_normal(shape).astype(np.float32) for name, shape in
+            {"wx": (4, 4), "wh": (4, 4), "b": (4,), "start": (1, 4)}.items()}
+    rows = list(random.standard_normal((3, 1, 4)).astype(np.float32))
+    scores = np.log(random.random((4, 4))).astype(np.float32)
+    scores[0, 1] = scores[2, 3] = -100
     squares = np.array([2.0, 9.0, 1e6])
     return {
         "tree_lstm": (tree, tree_lstm(**tree)),
         "interpreter": ({"n": np.float32(5), "x": np.float32(6)}, [np.float32(120), np.float32(9)]),
         "newton": ({"a": squares, "tolerance": np.float64(1e-12)}, [np.sqrt(squares), np.int32(16)]),
+        "rnn": ({**{f"xs.{i}": row for i, row in enumerate(rows)}, **cell}, rnn(rows, *cell.values())),
+        "beam": ({"scores": scores, "k": np.int32(3), "length": np.int32(4)}, beam(scores, 3, 4)),
+        "references": ({"n": np.int32(30)}, primes(30)),
         "lists": ({"n": np.int32(100_000)}, lists(100_000)),
         "parity": ({"n": np.int32(1_000_001)}, [np.False_, np.True_]),
     }

@@ -1,7 +1,7 @@
 /* Types, type parameters and variables with their types. */
 #include <string.h>
 
-#include "compiler/relay/relay_parser_internal.h"
+#include "compiler/relay/text/relay_parser_internal.h"
 
 /* A dimension: a number, or "?". */
 static Error *parse_dim(RelayParser *parser, RelayTypeText *type) {
@@ -94,6 +94,15 @@ static Error *parse_function_type(RelayParser *parser, RelayTypeText *type, Rela
     return set_items(parser, type, items);
 }
 
+/* "ref(A)", another way to write "Ref[A]". */
+static Error *parse_reference_type(RelayParser *parser, RelayTypeText *type, RelayItems *items) {
+    bool comma;
+    type->name = "Ref";
+    TRY(relay_tokens_expect(&parser->tokens, "("));
+    TRY(parse_types(parser, ")", items, &comma));
+    return set_items(parser, type, items);
+}
+
 /* "(A, B)", or a type in brackets. */
 static Error *parse_tuple_type(RelayParser *parser, RelayTypeText **inout, RelayItems *items) {
     bool comma;
@@ -114,6 +123,8 @@ static Error *parse_named_type(RelayParser *parser, RelayTypeText *type, RelayIt
     TRY(relay_parse_text(parser, &type->name));
     TRY(relay_tokens_next(tokens));
     if (strcmp(type->name, "Tensor") == 0) return parse_tensor(parser, type);
+    if (strcmp(type->name, "ref") == 0 && relay_tokens_is(tokens, "("))
+        return parse_reference_type(parser, type, items);
     if (strcmp(type->name, "_") == 0) type->kind = RELAY_TEXT_UNKNOWN;
     TRY(relay_tokens_take(tokens, "[", &taken));
     if (taken) TRY(parse_types(parser, "]", items, &comma));

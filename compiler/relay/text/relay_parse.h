@@ -2,7 +2,7 @@
 /* Parses Relay text to a syntax tree. Caller: relay_import.c. Threads: one at a time per program.
  *
  * The text is the user's and may hold any bytes. The grammar: docs/relay.md. */
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 /* Adds a source's definitions to a program. An expression becomes the function main.
  *

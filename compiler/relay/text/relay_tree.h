@@ -148,6 +148,14 @@ typedef enum RelayKind {
     RELAY_MATCH,    /* items[0] by patterns; items[1 + i] belongs to patterns[i] */
 } RelayKind;
 
+/* What a call does to a reference. */
+typedef enum RelayReference {
+    RELAY_REFERENCE_NONE,
+    RELAY_REFERENCE_NEW,
+    RELAY_REFERENCE_READ,
+    RELAY_REFERENCE_WRITE,
+} RelayReference;
+
 typedef struct RelayBinding {
     RelayLocal *local;
     RelayExpr *value;
@@ -179,6 +187,7 @@ struct RelayExpr {
     struct RelayGlobal *global;
     RelayConstructor *constructor;
     const struct RelayOperator *operator_row;
+    RelayReference reference; /* of a call */
     RelayType **type_parameters;
 };
 
@@ -204,6 +213,8 @@ typedef struct RelayProgram {
     size_t tensor_count, tensor_capacity;
     Tensor **meta; /* the constants of the metadata section; owned by `tensors` */
     size_t meta_count;
+    bool has_references; /* set by the check */
+    bool has_circle;     /* set where types do not fit because one would hold itself */
     uint64_t type_steps; /* of work on types, over the whole program */
 } RelayProgram;
 

@@ -1,4 +1,4 @@
-#include "compiler/relay/relay_tokens.h"
+#include "compiler/relay/text/relay_tokens.h"
 
 #include "tests/compiler/relay_run.h"
 #include "tests/support/test_support.h"

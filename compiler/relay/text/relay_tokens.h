@@ -2,7 +2,7 @@
 /* Cuts the text of a Relay program into tokens. Caller: relay_parse.c. Pure: no state, any thread.
  *
  * Comments and white space are skipped. The text may hold any bytes. */
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 typedef enum RelayTokenKind {
     RELAY_TOKEN_END,
@@ -28,6 +28,8 @@ typedef struct RelayTokens {
     char text[RELAY_NAME_SIZE_MAX + 1];
 } RelayTokens;
 
+/* The size of the mark with which some editors begin UTF-8, or 0. */
+size_t relay_mark_size(const char *text, size_t size);
 /* source: NULL, or the name of the source for messages. */
 MUST_CHECK Error *relay_tokens_open(
     const char *source, const char *text, size_t size, RelayTokens *out);

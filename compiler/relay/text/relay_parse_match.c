@@ -1,7 +1,7 @@
 /* Matches and their patterns. */
 #include <string.h>
 
-#include "compiler/relay/relay_parser_internal.h"
+#include "compiler/relay/text/relay_parser_internal.h"
 
 static Error *parse_pattern(RelayParser *parser, RelayPattern **out);
 

@@ -1,10 +1,10 @@
-#include "compiler/relay/relay_parse.h"
+#include "compiler/relay/text/relay_parse.h"
 
 #include <string.h>
 
 #include "base/allocator.h"
-#include "compiler/relay/relay_meta.h"
-#include "compiler/relay/relay_parser_internal.h"
+#include "compiler/relay/text/relay_meta.h"
+#include "compiler/relay/text/relay_parser_internal.h"
 
 Error *relay_items_add(RelayItems *items, void *item) {
     void *array = items->items;
@@ -171,14 +171,23 @@ static Error *parse_data(RelayParser *parser, bool keeps) {
     return add_data(parser, data, keeps);
 }
 
-/* "#[version = "0.0.5"]" and its older forms, which say nothing that matters. *out_meta: the
- * metadata section begins. */
+/* The text of a version: 0.0.5, of TVM since 0.7, and the older ones. */
+static Error *check_version(const RelayTokens *tokens, const char *text) {
+    if (text_starts_with(text, "0.0.") && text[4] >= '1' && text[4] <= '5' && !text[5]) return NULL;
+    FAIL(UNSUPPORTED,
+        RELAY_AT ": the program is of version %.40s; versions 0.0.1 to 0.0.5 are read",
+        RELAY_PLACE(tokens->place), text_is_utf8(text, strlen(text)) ? text : "that is no text");
+}
+
+/* "#[version = "0.0.5"]" and its older form, v0.0.4. *out_meta: the metadata section begins. */
 static Error *skip_headers(RelayParser *parser, bool *out_meta) {
     RelayTokens *tokens = &parser->tokens;
     bool taken;
     *out_meta = false;
-    if (tokens->kind == RELAY_TOKEN_NAME && text_starts_with(tokens->text, "v0."))
+    if (tokens->kind == RELAY_TOKEN_NAME && text_starts_with(tokens->text, "v0.")) {
+        TRY(check_version(tokens, tokens->text + 1));
         TRY(relay_tokens_next(tokens));
+    }
     for (;;) {
         TRY(relay_tokens_take(tokens, "#", &taken));
         if (!taken) return NULL;
@@ -191,6 +200,7 @@ static Error *skip_headers(RelayParser *parser, bool *out_meta) {
         TRY(relay_tokens_next(tokens));
         TRY(relay_tokens_expect(tokens, "="));
         if (tokens->kind != RELAY_TOKEN_STRING) return relay_tokens_fail(tokens, "a version");
+        TRY(check_version(tokens, tokens->text));
         TRY(relay_tokens_next(tokens));
         TRY(relay_tokens_expect(tokens, "]"));
     }
@@ -226,12 +236,27 @@ static Error *parse_expression_program(RelayParser *parser) {
     return add_global(parser, "main", place, function, false);
 }
 
+/* "extern type T;": what is outside of the program. extern is read. */
+static Error *refuse_extern(RelayParser *parser, RelayPlace place) {
+    RelayTokens *tokens = &parser->tokens;
+    if (relay_tokens_is(tokens, "type") || relay_tokens_is(tokens, "def"))
+        TRY(relay_tokens_next(tokens));
+    if (tokens->kind != RELAY_TOKEN_NAME && tokens->kind != RELAY_TOKEN_GLOBAL)
+        return relay_tokens_fail(tokens, "the name of a type");
+    FAIL(UNSUPPORTED,
+        RELAY_AT ": %s%.60s is extern; a program has to define all its types and functions",
+        RELAY_PLACE(place), tokens->kind == RELAY_TOKEN_GLOBAL ? "@" : "", tokens->text);
+}
+
 static Error *parse_definitions(RelayParser *parser, bool keeps, bool *out_meta) {
     RelayTokens *tokens = &parser->tokens;
     TRY(skip_headers(parser, out_meta));
     bool any = false;
     while (!*out_meta && tokens->kind != RELAY_TOKEN_END) {
-        bool def, type;
+        const RelayPlace place = tokens->place;
+        bool def, type, outside;
+        TRY(relay_tokens_take(tokens, "extern", &outside));
+        if (outside) return refuse_extern(parser, place);
         TRY(relay_tokens_take(tokens, "def", &def));
         if (def) TRY(parse_definition(parser, keeps));
         TRY(relay_tokens_take(tokens, "type", &type));

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/relay/relay_parser_internal.h"
+#include "compiler/relay/text/relay_parser_internal.h"
 #include "kernels/device/device.h"
 #include "kernels/tensor/dtype_scalar.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/relay/relay_meta.h"
+#include "compiler/relay/text/relay_meta.h"
 
 #include "base/text.h"
 #include "tests/compiler/relay_run.h"

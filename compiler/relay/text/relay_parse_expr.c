@@ -1,7 +1,7 @@
 /* Expressions. */
 #include <string.h>
 
-#include "compiler/relay/relay_parser_internal.h"
+#include "compiler/relay/text/relay_parser_internal.h"
 
 Error *relay_make_expr(RelayParser *parser, RelayKind kind, RelayPlace place, RelayExpr **out) {
     TRY(relay_new(parser->program, 1, sizeof **out, out));

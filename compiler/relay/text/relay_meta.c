@@ -1,4 +1,4 @@
-#include "compiler/relay/relay_meta.h"
+#include "compiler/relay/text/relay_meta.h"
 
 #include <json-c/json.h>
 #include <limits.h>

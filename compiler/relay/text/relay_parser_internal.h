@@ -1,7 +1,7 @@
 #pragma once
 /* The parts that the files of the Relay parser share. Threads: one at a time per parser. */
-#include "compiler/relay/relay_tokens.h"
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tokens.h"
+#include "compiler/relay/text/relay_tree.h"
 
 /* A list that grows in plain memory, then is copied into the arena. */
 typedef struct RelayItems {

@@ -1,4 +1,4 @@
-#include "compiler/relay/relay_tree.h"
+#include "compiler/relay/text/relay_tree.h"
 
 #include "base/allocator.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/relay/relay_tokens.h"
+#include "compiler/relay/text/relay_tokens.h"
 
 #include <string.h>
 
@@ -72,6 +72,11 @@ static Error *take_word(RelayTokens *tokens, size_t skipped) {
     const char *from = tokens->at;
     while (is_word(peek(tokens, 0)) || (peek(tokens, 0) == '.' && is_letter(peek(tokens, 1))))
         tokens->at++;
+    if (tokens->at == from && (unsigned char)peek(tokens, 0) >= 0x80)
+        FAIL(INVALID,
+            RELAY_AT
+            ": a name has letters from a to z, digits, _ and dots, and not the byte 0x%02x",
+            RELAY_PLACE(tokens->place), (unsigned)(unsigned char)peek(tokens, 0));
     if (tokens->at == from)
         FAIL(
             INVALID, RELAY_AT ": a name is wanted behind %c", RELAY_PLACE(tokens->place), from[-1]);
@@ -201,6 +206,11 @@ Error *relay_tokens_next(RelayTokens *tokens) {
     return is_letter(c) ? take_word(tokens, 0) : take_sign(tokens);
 }
 
+size_t relay_mark_size(const char *text, size_t size) {
+    static const char mark[] = "\xef\xbb\xbf";
+    return size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+}
+
 Error *relay_tokens_open(const char *source, const char *text, size_t size, RelayTokens *out) {
     if (size > RELAY_SIZE_MAX)
         FAIL(TOO_LARGE, "a Relay program of %zu bytes; at most %d are read", size, RELAY_SIZE_MAX);
@@ -208,7 +218,15 @@ Error *relay_tokens_open(const char *source, const char *text, size_t size, Rela
         .end = text + size,
         .line_start = text,
         .kind = RELAY_TOKEN_END,
-        .place = {.source = source, .line = 1}};
+        .place = {.source = source, .line = 1, .column = 1}};
+    static const char wide[][2] = {{'\xff', '\xfe'}, {'\xfe', '\xff'}};
+    for (size_t i = 0; i < 2; i++)
+        if (size >= 2 && memcmp(text, wide[i], 2) == 0)
+            FAIL(INVALID, RELAY_AT ": the program begins as UTF-16 does; programs are UTF-8",
+                RELAY_PLACE(out->place));
+    const size_t mark_size = relay_mark_size(text, size);
+    out->at += mark_size;
+    out->line_start += mark_size;
     return relay_tokens_next(out);
 }
 
