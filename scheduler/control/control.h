@@ -89,6 +89,32 @@ MUST_CHECK Error *control_check(Control *control);
  * Threads: any, as the next ones. Blocks: until the commit. */
 MUST_CHECK Error *control_submit(
     Control *control, Submission *inout_submission, JobId *out_id, bool *out_created);
+
+/* The end of a transient job. */
+typedef struct ControlEnd {
+    ArrayList *outputs; /* the arrays of the job's last output, which may be taken; empty when the
+                         * job failed */
+    Error *owned_error; /* NULL: the job succeeded */
+    uint64_t queue_ns;  /* from the submission to the first slice */
+    uint64_t device_ns; /* of its slices */
+} ControlEnd;
+/* Gets the end of a transient job. */
+typedef struct ControlReceiver {
+    /* Called once, on the control thread, so it must not wait. The receiver may be freed in it. */
+    void (*receive)(struct ControlReceiver *self, ControlEnd *end);
+} ControlReceiver;
+/* The id of a new transient job, which no stored job has. Threads: any. */
+JobId control_next_transient(Control *control);
+/* Submits a transient job: a job that the policy schedules like any other, but that has no row in
+ * the store. Its end goes to the receiver, also where the job is refused; nothing of it outlives
+ * the process, and a device that is lost or a daemon that stops ends it. Returns at once.
+ *
+ * id:         from control_next_transient; control_ask can cancel the job by it.
+ * submission: complete, with its batch; the caller keeps it until the receiver is called.
+ * Errors:     OUT_OF_MEMORY, UNREACHABLE; the receiver is not called then. Threads: any. */
+MUST_CHECK Error *control_submit_transient(
+    Control *control, JobId id, Submission *submission, ControlReceiver *receiver);
+
 /* Suspends a job. Returns when the checkpoint is durable. Errors: NOT_FOUND; CONFLICT the job's
  * state allows no suspend. */
 MUST_CHECK Error *control_suspend(Control *control, TenantId tenant, JobId job);

@@ -17,7 +17,7 @@ typedef enum EntryKind {
     TENANT_BY_ID,
     TENANT_BY_NAME,
     TOKEN_BY_TEXT,
-    IDENTITY_BY_NAME,
+    MODEL_BY_NAME,
     OUTLINE_BY_IDENTITY, /* one for all tenants that have the executable */
 } EntryKind;
 
@@ -28,7 +28,10 @@ typedef struct Entry {
         Tenant tenant;
         TenantId id;
         Token token;
-        Digest identity;
+        struct {
+            Digest identity;
+            int64_t version;
+        } model;
         Executable *outline;
     };
     struct Entry *next; /* in its bucket */
@@ -133,10 +136,11 @@ static void keep(SettingsCache *cache, const Entry *entry, uint64_t generation) 
     if (!current) entry_free(kept);
 }
 
-static Error *read_identity(Store *store, TenantId tenant, const char *reference, Digest *out) {
+static Error *read_model(Store *store, TenantId tenant, const char *reference, Entry *out) {
     ModelVersion OWN_VERSION(version) = {0};
     TRY(models_find(store, tenant, reference, &version));
-    *out = version.executable;
+    out->model.identity = version.executable;
+    out->model.version = version.version;
     return NULL;
 }
 
@@ -148,8 +152,8 @@ static Error *read_entry(Store *store, TenantId tenant, const void *name, Entry 
         return store_find_tenant(store, name, &out->id);
     case TOKEN_BY_TEXT:
         return tokens_check(store, name, &out->token);
-    case IDENTITY_BY_NAME:
-        return read_identity(store, tenant, name, &out->identity);
+    case MODEL_BY_NAME:
+        return read_model(store, tenant, name, out);
     case OUTLINE_BY_IDENTITY:
         return model_loader_read_outline(store, tenant, name, &out->outline);
     }
@@ -192,14 +196,22 @@ Error *settings_cache_check_token(SettingsCache *cache, const char *text, Token 
 }
 
 /* The tenant has the identity, since the tenant's name stands for it. */
-Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant, const char *reference,
-    Digest *out_identity, Executable **out_outline) {
+Error *settings_cache_get_version(SettingsCache *cache, TenantId tenant, const char *reference,
+    int64_t *out_version, Digest *out_identity, Executable **out_outline) {
     Entry model, outline;
-    TRY(get(cache, IDENTITY_BY_NAME, tenant, reference, strlen(reference), &model));
-    TRY_WRAP(
-        get(cache, OUTLINE_BY_IDENTITY, tenant, &model.identity, sizeof model.identity, &outline),
+    TRY(get(cache, MODEL_BY_NAME, tenant, reference, strlen(reference), &model));
+    TRY_WRAP(get(cache, OUTLINE_BY_IDENTITY, tenant, &model.model.identity,
+                 sizeof model.model.identity, &outline),
         "%s", reference);
-    *out_identity = model.identity;
+    *out_version = model.model.version;
+    *out_identity = model.model.identity;
     *out_outline = outline.outline;
     return NULL;
+}
+
+Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant, const char *reference,
+    Digest *out_identity, Executable **out_outline) {
+    int64_t version;
+    return settings_cache_get_version(
+        cache, tenant, reference, &version, out_identity, out_outline);
 }

@@ -32,3 +32,6 @@ MUST_CHECK Error *settings_cache_check_token(
  * one reference to it. Errors: NOT_FOUND, INVALID; as model_loader_read_outline. */
 MUST_CHECK Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant,
     const char *reference, Digest *out_identity, Executable **out_outline);
+/* The same, with the version that the reference names now. */
+MUST_CHECK Error *settings_cache_get_version(SettingsCache *cache, TenantId tenant,
+    const char *reference, int64_t *out_version, Digest *out_identity, Executable **out_outline);

@@ -46,6 +46,10 @@ MUST_CHECK Error *job_service_outputs(void *self, const Caller *caller, const ch
     int64_t since, HttpStream *out_stream, JobsApiOutputs *out);
 MUST_CHECK Error *job_service_ask(
     void *self, const Caller *caller, const char *job, JobsApiQuestion what, JobsApiWait *out_wait);
+MUST_CHECK Error *job_service_find_model(
+    void *self, const Caller *caller, const char *reference, JobsApiModel *out_model);
+MUST_CHECK Error *job_service_run(void *self, const Caller *caller, const JobsApiModel *model,
+    Submission *inout_submission, ArrayList *inout_inputs, JobsApiRun *out_run);
 /* ---- job_service_moved.c: jobs that went to another node ---- */
 /* Adds the state that the job's new node reports; adds nothing if the node does not answer. */
 void job_service_show_moved(

@@ -20,6 +20,7 @@
 #include "scheduler/http/server/http_service.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/scheduler/memory_jobs.h"
+#include "vm/assembly/assembly.h"
 
 enum { HEADERS_MAX = 16, BODY_MAX = 1 << 20, TENANT_OTHER = 2 };
 
@@ -77,6 +78,11 @@ static void close_service(void) {
     (void)nftw(fuzz.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* What every model is. */
+static const char program[] = "function main(a: float32[n, 2]) -> (y: float32[n, 2]) exported {\n"
+                              "    Ret r0\n"
+                              "}\n";
+
 static void open_service(void) {
     static const AccountsClass accounts = {check_token, find_tenant, store_bytes_left, host_bytes};
     char home[96];
@@ -88,6 +94,7 @@ static void open_service(void) {
     if (mkdir(uploads, 0700) != 0) abort();
     must(store_open(home, STORE_CREATE, &fuzz.store));
     memory_jobs_init(&fuzz.jobs);
+    must(assembly_parse(program, sizeof program - 1, &fuzz.jobs.model));
     fuzz.service.store = fuzz.store;
     fuzz.service.accounts = (Accounts){.class_ = &accounts};
     fuzz.service.jobs = memory_jobs_api(&fuzz.jobs);
@@ -114,6 +121,7 @@ static void take_header(HttpHead *head, char *line) {
     if (strcasecmp(line, "authorization") == 0) head->authorization = value;
     if (strcasecmp(line, "content-type") == 0) head->content_type = value;
     if (strcasecmp(line, "content-encoding") == 0) head->content_encoding = value;
+    if (strcasecmp(line, "inference-header-content-length") == 0) head->json_length = value;
     if (strcasecmp(line, "tcp") == 0) head->origin = HTTP_ORIGIN_TCP;
 }
 
@@ -176,6 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (fuzz.jobs.count == MEMORY_JOBS_MAX) { /* room for more */
         memory_jobs_deinit(&fuzz.jobs);
         memory_jobs_init(&fuzz.jobs);
+        must(assembly_parse(program, sizeof program - 1, &fuzz.jobs.model));
     }
     return 0;
 }

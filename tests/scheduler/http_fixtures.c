@@ -76,6 +76,7 @@ void test_service_open(TestServer *server) {
     server->service.catalog = server->catalog;
     assert_ok(settings_cache_create(server->store, &server->settings));
     server->service.accounts = store_accounts(server->settings);
+    server->jobs.settings = server->settings;
     server->service.jobs = memory_jobs_api(&server->jobs);
     server->service.metrics = server->metrics;
     server->service.upload_folder = server->uploads;

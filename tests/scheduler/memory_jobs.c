@@ -1,4 +1,5 @@
 #include "tests/scheduler/memory_jobs.h"
+#include "tests/scheduler/memory_runs.h"
 #include "tests/scheduler/number_stream.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ void memory_jobs_init(MemoryJobs *jobs) {
 
 void memory_jobs_deinit(MemoryJobs *jobs) {
     submission_deinit(&jobs->last);
+    executable_release(jobs->model);
     (void)pthread_mutex_destroy(&jobs->mutex);
 }
 
@@ -439,12 +441,9 @@ static Error *restore(void *self, const Caller *caller, const char *path,
 
 static Error *devices(
     void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context) {
+    static const JobsApiDevice cpu = {"cpu", "cpu", "none", .memory_bytes = 100, .free_bytes = 50};
     (void)self, (void)caller;
-    return visit(context, &(JobsApiDevice){.device = "cpu",
-                              .name = "cpu",
-                              .determinism_class = "none",
-                              .memory_bytes = 100,
-                              .free_bytes = 50});
+    return visit(context, &cpu);
 }
 
 static Error *tenants(void *self, const Caller *caller, const char *after, size_t count_max,
@@ -488,6 +487,8 @@ JobsApi memory_jobs_api(MemoryJobs *jobs) {
         .checkpoints = checkpoints,
         .checkpoint = checkpoint,
         .restore = restore,
+        .find_model = memory_find_model,
+        .run = memory_run,
         .devices = devices,
         .tenants = tenants,
         .use = use,

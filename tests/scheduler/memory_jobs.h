@@ -1,9 +1,12 @@
 #pragma once
 /* Jobs in memory, as the server's tests need them: they keep what was submitted, change states as
- * told, and never run anything. */
+ * told, and never run anything. A transient run answers with its inputs. */
 #include <pthread.h>
 
+#include <stdatomic.h>
+
 #include "scheduler/http/server/jobs_api.h"
+#include "scheduler/node/settings_cache.h"
 
 enum { MEMORY_JOBS_MAX = 256, MEMORY_EVENTS_MAX = 32, MEMORY_WATCHERS_MAX = 256 };
 
@@ -34,6 +37,10 @@ typedef struct MemoryJobs {
     TenantId changed_tenant; /* whose settings were changed last; 0: none */
     TenantId stored_by;      /* who stored a model last, and its executable; 0: nobody */
     Digest stored_model;
+    SettingsCache *settings; /* finds the models that runs need; NULL: every model is `model` */
+    Executable *model;       /* retained; NULL: there is none */
+    bool holds_runs;         /* a run ends when it is cut; otherwise at once */
+    atomic_uint runs, cuts;  /* so many runs began, and were cut */
 } MemoryJobs;
 
 void memory_jobs_init(MemoryJobs *jobs);

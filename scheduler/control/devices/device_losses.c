@@ -6,6 +6,8 @@
 #include "scheduler/control/jobs/control_jobs.h"
 #include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/jobs/control_tellings.h"
+#include "scheduler/control/jobs/job_reports.h"
+#include "scheduler/control/slices/control_slice_end.h"
 #include "scheduler/control/state/control_devices.h"
 #include "scheduler/control/state/control_job.h"
 #include "scheduler/control/state/control_orders.h"
@@ -19,6 +21,17 @@ static void lose_snapshot(ControlJob *job) {
     control_job_drop_snapshot(job);
 }
 
+/* Ends a transient job whose run is lost: its inputs were used up by the run. */
+static void lose(ControlJob *job) {
+    if (job_storing_has_ended(&job->pending.storing) || job->pending.next.state != JOB_STATE_NONE)
+        return;
+    if (job_storing_is_committing(&job->pending.storing)) return; /* its end */
+    control_report(job, POLICY_EVENT_CANCEL_REQUESTED);
+    control_step_goal(job, JOB_GOAL_EVENT_GIVE_UP);
+    control_fail_job(job, error_make(ERROR_DEVICE_LOST, __FILE__, __LINE__,
+                              "the device was lost while the function ran"));
+}
+
 /* The job loses its run, as after a crash, and goes on from what is stored of it. A job that has
  * ended keeps its outputs. */
 static void throw_back(ControlJob *job) {
@@ -26,7 +39,9 @@ static void throw_back(ControlJob *job) {
     if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(TAKE(job->hold.slice.error));
     control_step_site(job, JOB_SITE_EVENT_DEVICE_LOST);
     if (begun) control_job_close(job);
-    if (begun && job->known) {
+    if (begun && job->known && job->transient)
+        lose(job);
+    else if (begun && job->known) {
         control_outputs_deinit(&job->pending.outputs);
         lose_snapshot(job);
         control_set_waiting(job, "", NULL);

@@ -5,6 +5,7 @@
 
 #include "base/allocator.h"
 #include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_receivers.h"
 #include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/jobs/control_tellings.h"
 #include "scheduler/control/jobs/control_waiters.h"
@@ -186,7 +187,7 @@ static bool is_resumed_at_rest(const ControlJob *job) {
            job->pending.stored == JOB_STATE_SUSPENDED && job->pending.next.state == JOB_STATE_NONE;
 }
 
-static void handle_success(ControlJob *job, const StoreCommit *commit) {
+static void handle_success(ControlJob *job, StoreCommit *commit) {
     Control *control = job->control;
     uint64_t now_ns = control_now_ns(job->control);
     const bool ended = commit->state != JOB_STATE_NONE && !job_state_is_unfinished(commit->state);
@@ -225,12 +226,14 @@ static void handle_success(ControlJob *job, const StoreCommit *commit) {
     if (commit->state == JOB_STATE_SUSPENDED)
         control_observe(control, METRIC_SUSPEND_SECONDS, job->asked.suspend_asked_ns, now_ns);
     job->asked.suspend_asked_ns = 0;
-    if (ended) control_count_end(control, commit->state); /* who is answered finds it counted */
+    /* who is answered finds it counted */
+    if (ended && !job->transient) control_count_end(control, commit->state);
     if (resumes) { /* that it was halted is stored: whoever resumed it waits on */
         control_want_state(job, JOB_STATE_QUEUED, NULL);
         return;
     }
     if (ended) control_update_status(job); /* and the tenant's counts right, too */
+    if (ended && job->transient) control_receive_end(job, commit);
     control_answer_state(job);
     if (commit->state == JOB_STATE_QUEUED && !is_to_end(job)) control_job_submit_again(job);
 }
@@ -268,6 +271,10 @@ static bool begin_move(ControlJob *job) {
         control_report_moved(job, POLICY_EVENT_MOVED_OUT, true);
         return false;
     }
+    if (job->transient) { /* it stays in memory */
+        control_fail_move(job);
+        return false;
+    }
     Error *error = control_job_take_snapshot(job);
     if (!error) return true;
     error_free(error);
@@ -277,6 +284,8 @@ static bool begin_move(ControlJob *job) {
 
 static bool has_work(const ControlJob *job) {
     const bool stalled = job_storing_is_stalled(&job->pending.storing);
+    if (job->transient) /* its outputs wait for its end */
+        return job->pending.next.state != JOB_STATE_NONE || job_site_is_leaving_to_disk(&job->site);
     if (stalled && job->pending.next.state != JOB_STATE_CANCELLED &&
         !control_life_drains(&job->control->life))
         return false; /* until it is tried again */
@@ -293,6 +302,17 @@ static void fail_commit(Control *control, StoreCommit *owned_commit, Error *owne
     control_step_storing(owned_commit->job, JOB_STORING_EVENT_COMMIT_FAILED);
     commit_free(owned_commit);
     control_fail(control, owned_error);
+}
+
+static void handle_passed(void *context, Message *message) {
+    handle_done(context, (StoreCommit *)message);
+}
+
+/* The commit of a transient job: done without the store, but as late as a stored one. */
+static void pass(Control *control, StoreCommit *commit) {
+    const ControlMailbox *mailbox = &control->ports.mailbox;
+    commit->message.handle = handle_passed;
+    mailbox->post(mailbox->self, &commit->message);
 }
 
 void control_commit(ControlJob *job) {
@@ -340,7 +360,10 @@ void control_commit(ControlJob *job) {
             control_device_facts(control, job->site.device)->name);
     control_step_storing(job, JOB_STORING_EVENT_COMMIT);
     control_begin_order(control);
-    error = control->ports.store.commit(control->ports.store.self, commit);
+    if (job->transient)
+        pass(control, commit);
+    else
+        error = control->ports.store.commit(control->ports.store.self, commit);
     if (error) fail_commit(control, commit, error);
 }
 

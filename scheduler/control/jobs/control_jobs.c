@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/allocator.h"
+#include "scheduler/control/jobs/control_receivers.h"
 #include "scheduler/control/jobs/control_tellings.h"
 #include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/state/control_accounts.h"
@@ -15,6 +16,7 @@
 enum { KEPT_EACH_MAX = 64 << 10, KEPT_MAX = 4 << 20, KEPT_OVERHEAD = 1 << 10 };
 
 bool control_job_has_many_outputs(const ControlJob *job) {
+    if (job->transient) return false; /* no commit would make them fewer */
     return control_outputs_are_many(job->pending.outputs.count + job->pending.under_way.count,
         job->pending.outputs.bytes + job->pending.under_way.bytes);
 }
@@ -128,6 +130,10 @@ void control_job_close(ControlJob *job) {
 
 /* Frees a job and its parts. Nothing may refer to the job. */
 static void free_job(ControlJob *job) {
+    if (job->receiver)
+        control_receive_error(job, error_make(ERROR_UNREACHABLE, __FILE__, __LINE__,
+                                       "the daemon stops before the job ends"));
+    error_free(job->failure); /* its receiver has got another end */
     control_outputs_append(&job->pending.outputs, &job->hold.outputs);
     if (job->site.state == JOB_SITE_FAILED_ASIDE) error_free(job->hold.slice.error);
     control_job_close(job);
@@ -150,7 +156,8 @@ void control_job_settle(ControlJob *job) {
     control_lock(control);
     control_account_phase(job);
     if (job->name.job) id_map_remove(&control->jobs->by_id, &job->name.key);
-    if (job->name.job && job->slice.counters.instructions > 0) control_account_ended(job);
+    if (job->name.job && job->slice.counters.instructions > 0 && !job->transient)
+        control_account_ended(job);
     control_unlock(control);
     id_map_remove(&control->jobs->by_number, &job->number);
     if (job->model) job->model->job_count--;

@@ -36,7 +36,9 @@ typedef struct ControlRequest {
     bool created; /* of SUBMIT: false where the submission's key stands for an older job */
     const char *device;
     Submission *submission;
-    bool suspended; /* of MIGRATION_REVERT and ARRIVAL_OWN: the job does not run */
+    ControlReceiver *receiver; /* of SUBMIT: for a transient job, whose id is `job`; NULL: a stored
+                                * job */
+    bool suspended;            /* of MIGRATION_REVERT and ARRIVAL_OWN: the job does not run */
     int64_t epoch;
     const char *why;
     uint64_t grace_ns;

@@ -26,7 +26,7 @@ void control_update_status(ControlJob *job) {
         job->account.device_seconds_before + (double)job->account.device_ns * 1e-9;
     control_account_phase(job);
     control_unlock(control);
-    if (control->options.changed && job->id.number)
+    if (control->options.changed && job->id.number && !job->transient)
         control->options.changed(control->options.listener, job->id);
 }
 

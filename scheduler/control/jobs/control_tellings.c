@@ -28,7 +28,7 @@ void control_tellings_free(JobTelling *tellings) {
 static void append(ControlJob *job, JobEventKind kind, char *owned_why) {
     JobTelling **end = &job->pending.tellings;
     void *memory = NULL;
-    size_t count = 0;
+    size_t count = job->transient ? TELLINGS_MAX : 0; /* nobody reads a transient job's events */
     for (; *end; end = &(*end)->next) count++;
     if (count < TELLINGS_MAX) error_free(memory_alloc(1, sizeof(JobTelling), &memory));
     if (!memory) {

@@ -31,6 +31,18 @@ void control_outputs_append(ControlOutputs *to, ControlOutputs *from) {
     *from = (ControlOutputs){0};
 }
 
+void control_outputs_keep_last(ControlOutputs *outputs) {
+    while (outputs->first != outputs->last) {
+        ControlOutput *output = outputs->first;
+        outputs->first = output->next;
+        outputs->count--;
+        for (size_t i = 0; i < output->arrays.count; i++)
+            outputs->bytes -= output->arrays.items[i].size;
+        array_list_deinit(&output->arrays);
+        memory_free(output);
+    }
+}
+
 void control_outputs_deinit(ControlOutputs *outputs) {
     for (ControlOutput *output = outputs->first, *next; output; output = next) {
         next = output->next;

@@ -27,4 +27,6 @@ MUST_CHECK Error *control_outputs_add(
     ControlOutputs *outputs, int64_t sequence, ArrayList *inout_arrays, int64_t items_done);
 /* Moves all of `from` behind `to`. */
 void control_outputs_append(ControlOutputs *to, ControlOutputs *from);
+/* Frees all outputs but the last one. */
+void control_outputs_keep_last(ControlOutputs *outputs);
 void control_outputs_deinit(ControlOutputs *outputs);

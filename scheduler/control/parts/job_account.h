@@ -30,7 +30,7 @@ typedef struct JobAccount {
     double submitted; /* seconds since 1970; only of a job that was submitted to this process */
     double started;   /* seconds since 1970; NaN: not yet */
     /* Times of the monotonic clock, for histograms; 0: there is nothing to measure. */
-    uint64_t submitted_ns, move_in_ns, switched_from_ns;
+    uint64_t submitted_ns, started_ns, move_in_ns, switched_from_ns;
     uint32_t told_device; /* 1 + the device that the last RUNNING event named; 0: none */
     ControlPhase phase; /* in which the job is counted; guarded by the status mutex, as is status */
     struct ControlJobStatus {

@@ -3,6 +3,7 @@
 #include "base/allocator.h"
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_receivers.h"
 #include "scheduler/control/jobs/control_waiters.h"
 #include "scheduler/control/slices/device_slice.h"
 #include "scheduler/control/state/control_devices.h"
@@ -14,7 +15,7 @@
 static void store_resting(Control *control, bool checkpointed) {
     size_t at = 0;
     for (ControlJob *job; (job = control_jobs_next(control, &at));) {
-        if (job_storing_has_ended(&job->pending.storing)) continue;
+        if (job->transient || job_storing_has_ended(&job->pending.storing)) continue;
         if (job_storing_is_new(&job->pending.storing) || !job_site_is_resting(&job->site)) continue;
         if (job_durable_has_checkpoint(&job->pending.durable) != checkpointed ||
             pending_snapshot_is_there(&job->pending.snapshot))
@@ -56,7 +57,7 @@ static void describe_all_left(Control *control) {
     TextBuilder OWN_TEXT(text) = {0};
     size_t at = 0;
     for (ControlJob *job; (job = control_jobs_next(control, &at));) {
-        if (job->pending.stored != JOB_STATE_NONE &&
+        if (!job->transient && job->pending.stored != JOB_STATE_NONE &&
             (job_site_has_slice(&job->site) || job_site_is_busy(&job->site)))
             describe_left(job, &text);
     }
@@ -73,7 +74,10 @@ void control_go_on_draining(Control *control) {
     size_t at = 0;
     for (ControlJob *job; (job = control_jobs_next(control, &at));) {
         if (job_storing_has_ended(&job->pending.storing)) continue;
-        left += job->pending.stored == JOB_STATE_QUEUED;
+        left += !job->transient && job->pending.stored == JOB_STATE_QUEUED;
+        if (job->receiver)
+            control_receive_error(
+                job, error_make(ERROR_UNREACHABLE, __FILE__, __LINE__, "the daemon stops"));
         control_answer_drained(job);
     }
     ControlRequest *request = control->drain->drainer;
@@ -93,8 +97,10 @@ void control_answer_failed(Control *control) {
     ControlRequest *drainer = TAKE(control->drain->drainer);
     size_t at = 0;
     control_drop_events(control);
-    for (ControlJob *job; (job = control_jobs_next(control, &at));)
+    for (ControlJob *job; (job = control_jobs_next(control, &at));) {
+        if (job->receiver) control_receive_error(job, error_copy(failure));
         control_answer_waiters(job, failure);
+    }
     if (drainer) control_answer(drainer, error_copy(failure));
 }
 

@@ -130,6 +130,44 @@ Error *control_check_queue(Control *control, const Tenant *tenant) {
 
 /* ---- questions without a thread that waits ---- */
 
+/* A submission whose job is transient. */
+typedef struct Transient {
+    ControlRequest request;
+    ControlReceiver *receiver;
+} Transient;
+
+/* On the control thread: the job has begun, or was refused. */
+static void pass_refusal(ControlRequest *request) {
+    Transient *transient = CONTAINER_OF(request, Transient, request);
+    ControlReceiver *receiver = transient->receiver;
+    Error *error = request->error;
+    memory_free(transient);
+    ArrayList none = {0};
+    if (error) receiver->receive(receiver, &(ControlEnd){.outputs = &none, .owned_error = error});
+}
+
+JobId control_next_transient(Control *control) {
+    return (JobId){.number = atomic_fetch_add(&control->shared->last_transient, 1) + 1};
+}
+
+Error *control_submit_transient(
+    Control *control, JobId id, Submission *submission, ControlReceiver *receiver) {
+    void *memory;
+    TRY(memory_alloc(1, sizeof(Transient), &memory));
+    Transient *transient = memory;
+    *transient = (Transient){.receiver = receiver,
+        .request = {.message.handle = control_handle_request,
+            .kind = CONTROL_SUBMIT,
+            .tenant = submission->tenant,
+            .job = id,
+            .submission = submission,
+            .receiver = receiver,
+            .answered = pass_refusal}};
+    Error *error = control_post_checked(control, &transient->request.message);
+    if (error) memory_free(transient);
+    return error;
+}
+
 typedef struct Question {
     ControlRequest request;
     ControlAnswer *answer;

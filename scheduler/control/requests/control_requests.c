@@ -93,6 +93,17 @@ static Error *begin_birth(ControlJob *job, ControlRequest *request) {
     return NULL;
 }
 
+/* Begins a transient job. Its end goes to the receiver from here on. */
+static Error *begin_transient(ControlJob *job, ControlRequest *request) {
+    job->pending.stored = JOB_STATE_QUEUED;
+    TRY(control_job_name(job, request->job));
+    job->receiver = request->receiver;
+    control_open_stored(job, true);
+    control_answer(request, NULL);
+    control_update_status(job);
+    return NULL;
+}
+
 /* Submits the job to the policy, which accepts or refuses it at once. */
 static Error *ask_policy(ControlJob *job, uint64_t device, uint64_t live_bytes) {
     control_job_submit(job, POLICY_PLACE_NONE, device, live_bytes);
@@ -117,7 +128,7 @@ static Error *admit(ControlJob *job, ControlRequest *request) {
     TRY(fill_job(job, submission));
     TRY(control_job_find_device(job, job->policy.device, &device));
     if (submission->state == JOB_STATE_NONE) TRY(ask_policy(job, device, submission->live_bytes));
-    return begin_birth(job, request);
+    return job->transient ? begin_transient(job, request) : begin_birth(job, request);
 }
 
 static Error *submit(Control *control, ControlRequest *request) {
@@ -125,6 +136,7 @@ static Error *submit(Control *control, ControlRequest *request) {
     if (control_refuses_jobs(control))
         FAIL(UNREACHABLE, "this node is being drained and takes no jobs; submit to another one");
     TRY(make_job(control, request->submission, &job));
+    job->transient = request->receiver != NULL;
     Error *error = admit(job, request);
     if (error) {
         take_off(job);

@@ -3,6 +3,7 @@
 #include "base/container_of.h"
 #include "scheduler/control/jobs/control_commits.h"
 #include "scheduler/control/jobs/control_jobs.h"
+#include "scheduler/control/jobs/control_receivers.h"
 #include "scheduler/control/jobs/control_status.h"
 #include "scheduler/control/jobs/job_reports.h"
 #include "scheduler/control/slices/control_aside.h"
@@ -16,11 +17,15 @@
 
 void control_fail_job(ControlJob *job, Error *owned_error) {
     control_want_state(job, JOB_STATE_FAILED, error_message(owned_error));
-    error_free(owned_error);
+    if (job->transient && !job->failure)
+        job->failure = owned_error;
+    else
+        error_free(owned_error);
 }
 
 /* Takes a snapshot at the safepoint where the slice ended, if a checkpoint is due or wanted. */
 static void take_snapshot(ControlJob *job) {
+    if (job->transient) return;
     uint64_t now_ns = control_now_ns(job->control);
     bool due = job->pending.checkpoint_due_ns && now_ns >= job->pending.checkpoint_due_ns;
     if (!due && !job->pending.checkpoint_wanted && !control_life_drains(&job->control->life))
@@ -62,7 +67,7 @@ static void lose_slice(ControlJob *job) {
 /* Takes outputs, progress and counters of the slice, which are valid even if the slice failed. */
 static void take_results(ControlJob *job) {
     const ControlExecutorPort *executor = &job->control->ports.executor;
-    control_outputs_append(&job->pending.outputs, &job->hold.outputs);
+    control_take_outputs(job);
     job->slice.items_done = executor->items_done(executor->self, &job->hold);
     job->slice.counters = executor->get_counters(executor->self, &job->hold);
     /* told before the slice's end, so that no other one begins between them */

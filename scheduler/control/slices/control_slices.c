@@ -32,6 +32,7 @@ static void begin_slice(ControlJob *job) {
         job->asked.suspend_due_ns = now_ns + job->policy.suspend_after_ns;
     if (isnan(job->account.started)) { /* its first slice ever */
         job->account.started = control_calendar_s(control);
+        job->account.started_ns = now_ns;
         control_observe(control, METRIC_START_SECONDS, job->account.submitted_ns, now_ns);
     }
     control_observe(control, METRIC_RESUME_SECONDS, job->account.move_in_ns, now_ns);

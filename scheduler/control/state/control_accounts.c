@@ -85,6 +85,7 @@ bool control_find_ended(Control *control, JobId id, JobRunCounters *out_counters
 
 void control_account_late(const ControlJob *job) {
     const ControlStorePort *store = &job->control->ports.store;
+    if (job->transient) return;
     store->set_time(store->self, job->tenant, job->id,
         job->account.device_seconds_before + (double)job->account.device_ns * 1e-9);
 }

@@ -30,6 +30,10 @@ struct ControlJob {
     uint32_t function;
     double deadline; /* seconds since 1970; NaN: none */
 
+    bool transient;                   /* the job has no row; written once, when the job comes */
+    struct ControlReceiver *receiver; /* of a transient job: gets its end; NULL: has got it */
+    Error *failure;                   /* of a transient job that failed; the receiver's */
+
     bool known;           /* to the policy: from ACCEPT to FAIL, RELEASE or the end of the run */
     PolicyAction refusal; /* kind REFUSE: the policy refused the job */
     uint64_t demanded;    /* the device that the job demands; POLICY_NO_DEVICE: any */

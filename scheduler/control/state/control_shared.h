@@ -3,13 +3,16 @@
  * control thread give up. Every file of the control thread locks the mutex around a field that its
  * header calls "guarded by the status mutex". */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "scheduler/control/state/control_state.h"
 
 /* For control_shared.c alone. */
 typedef struct ControlShared {
     pthread_mutex_t status_mutex;
-    Error *failure; /* the first one; guarded by the status mutex */
+    _Atomic uint64_t
+        last_transient; /* the number of the newest transient job; of node 0, which no node is */
+    Error *failure;     /* the first one; guarded by the status mutex */
 } ControlShared;
 
 void control_shared_init(ControlShared *shared);

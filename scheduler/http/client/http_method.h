@@ -10,7 +10,12 @@ typedef enum HttpMethod {
     HTTP_METHOD_COUNT,
 } HttpMethod;
 
-enum { HTTP_JSON_MAX = 1 << 20, HTTP_PEER_MAX = 64 << 20, HTTP_MANIFEST_MAX = 256 << 20 };
+enum {
+    HTTP_JSON_MAX = 1 << 20,
+    HTTP_PEER_MAX = 64 << 20,
+    HTTP_MANIFEST_MAX = 256 << 20,
+    HTTP_TENSORS_MAX = 256 << 20
+};
 #define HTTP_STREAM_MAX (UINT64_C(1) << 40)
 
 /* The method as it stands in a request. A constant. */

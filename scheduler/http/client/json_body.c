@@ -11,8 +11,8 @@
 
 /* json-c's strict mode still accepts NaN, Infinity, texts in single quotes, comments, and line ends
  * in texts. Outside of texts JSON has few characters, and none of those is among them. */
-static Error *check_characters(const char *text, size_t size, size_t *out_colons) {
-    static const char plain[] = "{}[]:, \t\r\n0123456789+-.Eaeflnrstu";
+static Error *check_characters(
+    const char *text, size_t size, const char *plain, size_t *out_colons) {
     bool quoted = false;
     *out_colons = 0;
     for (size_t i = 0; i < size; i++) {
@@ -41,7 +41,8 @@ static size_t count_members(json_object *value) {
     return count;
 }
 
-Error *json_body_parse(const void *data, size_t size, json_object **out) {
+/* plain: the characters that may stand outside of texts. */
+static Error *parse(const void *data, size_t size, const char *plain, json_object **out) {
     if (size == 0) {
         *out = json_object_new_object();
         if (!*out) FAIL(OUT_OF_MEMORY, "no memory for an empty object");
@@ -49,7 +50,7 @@ Error *json_body_parse(const void *data, size_t size, json_object **out) {
     }
     if (size > INT32_MAX) FAIL(TOO_LARGE, "JSON of %zu bytes", size);
     size_t colons;
-    TRY(check_characters(data, size, &colons));
+    TRY(check_characters(data, size, plain, &colons));
     json_tokener *tokener = json_tokener_new_ex(JSON_BODY_DEPTH_MAX);
     if (!tokener) FAIL(OUT_OF_MEMORY, "no memory to parse JSON");
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
@@ -76,6 +77,17 @@ Error *json_body_parse(const void *data, size_t size, json_object **out) {
     }
     *out = object;
     return NULL;
+}
+
+#define PLAIN_CHARACTERS "{}[]:, \t\r\n0123456789+-.Eaeflnrstu"
+
+Error *json_body_parse(const void *data, size_t size, json_object **out) {
+    return parse(data, size, PLAIN_CHARACTERS, out);
+}
+
+/* json-c reads these numbers in any case; then only their own letters come together. */
+Error *json_body_parse_floats(const void *data, size_t size, json_object **out) {
+    return parse(data, size, PLAIN_CHARACTERS "INaity", out);
 }
 
 Error *json_body_check_fields(json_object *object, const char *const *names) {

@@ -14,6 +14,8 @@ enum { JSON_BODY_DEPTH_MAX = 100 };
 /* Parses one object with nothing after it. Empty text is an empty object. Release with
  * json_object_put. Errors: INVALID the fault and its place. */
 MUST_CHECK Error *json_body_parse(const void *data, size_t size, json_object **out);
+/* The same, where numbers may also be NaN, Infinity and -Infinity. */
+MUST_CHECK Error *json_body_parse_floats(const void *data, size_t size, json_object **out);
 /* Refuses unknown fields; names ends with NULL. Errors: INVALID a field that is not in names. */
 MUST_CHECK Error *json_body_check_fields(json_object *object, const char *const *names);
 

@@ -236,7 +236,7 @@ static enum MHD_Result send_error(HttpExchange *exchange) {
  * this server read different ones, a body for one is a request for the other. RFC 9112, section
  * 6.3, and RFC 9110, sections 8.6 and 11.6.2. */
 typedef struct HeadCounts {
-    uint32_t lengths, encodings, authorizations;
+    uint32_t lengths, encodings, authorizations, json_lengths;
 } HeadCounts;
 
 static enum MHD_Result count_header(
@@ -246,6 +246,7 @@ static enum MHD_Result count_header(
     counts->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
     counts->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
     counts->authorizations += strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0;
+    counts->json_lengths += strcasecmp(name, "Inference-Header-Content-Length") == 0;
     return MHD_YES;
 }
 
@@ -253,6 +254,7 @@ static Error *check_once(HttpExchange *exchange) {
     HeadCounts counts = {0};
     (void)microhttpd.get_connection_values(exchange->mhd, MHD_HEADER_KIND, count_header, &counts);
     exchange->ambiguous = counts.lengths + counts.encodings > 1 || counts.authorizations > 1;
+    if (counts.json_lengths > 1) FAIL(INVALID, "Inference-Header-Content-Length is there twice");
     if (counts.authorizations > 1) FAIL(INVALID, "Authorization is there twice");
     if (exchange->ambiguous)
         FAIL(INVALID, "Content-Length and Transfer-Encoding: one of them, once");
@@ -272,6 +274,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         .authorization = header(exchange->mhd, MHD_HTTP_HEADER_AUTHORIZATION),
         .content_type = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
         .content_encoding = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_ENCODING),
+        .json_length = header(exchange->mhd, "Inference-Header-Content-Length"),
         .has_length = length != NULL,
     };
     exchange->ambiguous = is_refused(exchange);
@@ -336,8 +339,23 @@ static void wake(void *self) {
     http_workers_post(exchange->connection->server->workers, &exchange->task);
 }
 
+static void set_cuttable(HttpExchange *exchange, bool cuttable) {
+    (void)pthread_mutex_lock(&exchange->mutex);
+    exchange->cuttable = cuttable;
+    (void)pthread_mutex_unlock(&exchange->mutex);
+}
+
+/* Under the exchange's mutex, so that the wait is not closed meanwhile. */
+void http_exchange_cut(HttpExchange *exchange) {
+    (void)pthread_mutex_lock(&exchange->mutex);
+    if (exchange->cuttable) exchange->response.wait.cut(exchange->response.wait.self);
+    exchange->cuttable = false;
+    (void)pthread_mutex_unlock(&exchange->mutex);
+}
+
 static void finish_wait(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
+    if (response->wait.cut) set_cuttable(exchange, false);
     const HttpWait wait = response->wait;
     response->wait = (HttpWait){0};
     Error *error = http_exchange_check_caller(exchange);
@@ -352,6 +370,7 @@ static void run_waited(HttpTask *task);
 static void begin_wait(HttpExchange *exchange) {
     const HttpWait wait = exchange->response.wait;
     exchange->task.run = run_waited;
+    if (wait.cut) set_cuttable(exchange, true);
     wait.start(wait.self, (HttpWaker){.wake = wake, .self = exchange});
 }
 

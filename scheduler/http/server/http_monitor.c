@@ -110,7 +110,7 @@ static bool is_gone(int descriptor) {
 
 static bool waits(HttpExchange *exchange) {
     (void)pthread_mutex_lock(&exchange->mutex);
-    bool waiting = exchange->waiting;
+    const bool waiting = exchange->waiting || exchange->cuttable;
     (void)pthread_mutex_unlock(&exchange->mutex);
     return waiting;
 }
@@ -124,8 +124,10 @@ static void look(HttpServer *server) {
             at->deadline_ns = 0;
             (void)shutdown(at->descriptor, SHUT_RDWR);
             metrics_increment(server->service->metrics, METRIC_HTTP_CUT);
-        } else if (at->exchange && waits(at->exchange) && is_gone(at->descriptor))
+        } else if (at->exchange && waits(at->exchange) && is_gone(at->descriptor)) {
+            http_exchange_cut(at->exchange);
             http_stream_cut(at->exchange);
+        }
     }
 }
 

@@ -48,6 +48,7 @@ typedef struct HttpHead {
     const char *authorization;
     const char *content_type;
     const char *content_encoding;
+    const char *json_length; /* Inference-Header-Content-Length */
     bool has_length;
     uint64_t content_length;
 } HttpHead;
@@ -62,6 +63,8 @@ typedef struct HttpRequest {
     uint32_t query_count;
     char *query_text; /* the memory that the fields point into */
     char content_type[HTTP_CONTENT_TYPE_SIZE_MAX];
+    bool has_json_length;
+    uint64_t json_length; /* of a TENSORS body: bytes of its JSON, as the head says */
     /* The whole body when the handler runs: memory, or a mapped temporary file. */
     const uint8_t *body;
     uint64_t body_size;

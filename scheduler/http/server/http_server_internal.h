@@ -33,13 +33,14 @@ typedef struct HttpExchange {
     bool sent;      /* the answer was given to libmicrohttpd */
     atomic_bool answered;
     char *authorization; /* checked again before each step; NULL: the request had no token */
-    /* For a stream. */
+    /* For a stream, but for cuttable; all of them are guarded by the mutex. */
     pthread_mutex_t mutex;
     ByteWriter buffer;
     size_t buffer_at;
-    bool waiting; /* suspended, because the buffer is empty */
-    bool pulling; /* a task is posted or runs */
-    bool woken;   /* a wake came since the last pull began */
+    bool cuttable; /* a wait is under way that wants to know if the client goes */
+    bool waiting;  /* suspended, because the buffer is empty */
+    bool pulling;  /* a task is posted or runs */
+    bool woken;    /* a wake came since the last pull began */
     bool started, ended, failed;
     MemoryCharge held;     /* the answer's memory until its end */
     MemoryCharge buffered; /* the buffer */
@@ -115,6 +116,8 @@ ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size);
 /* Copies a piece of a stream's body. */
 ssize_t http_stream_read(void *self, uint64_t position, char *out, size_t size);
 void http_stream_start(HttpExchange *exchange);
+/* Called when the client has gone while its answer waits for an event. */
+void http_exchange_cut(HttpExchange *exchange);
 /* Called when no client reads the stream any more, or the server closes. */
 void http_stream_cut(HttpExchange *exchange);
 

@@ -74,6 +74,11 @@ static Error *check_body(HttpService *service, const HttpHead *head, HttpRequest
     request->body_size_max = route->body_size_max;
     if (head->content_encoding && strcasecmp(head->content_encoding, "identity") != 0)
         FAIL(UNSUPPORTED, "Content-Encoding: only identity is taken here");
+    request->has_json_length = head->json_length != NULL;
+    const size_t digits = head->json_length ? strspn(head->json_length, "0123456789") : 0;
+    if (head->json_length && (!digits || head->json_length[digits] ||
+                                 !text_parse_u64(head->json_length, &request->json_length)))
+        FAIL(INVALID, "Inference-Header-Content-Length: a number of bytes is wanted");
     size_t type_size = head->content_type ? strlen(head->content_type) + 1 : 0;
     if (type_size > sizeof request->content_type)
         FAIL(INVALID, "Content-Type has more than %zu bytes", sizeof request->content_type - 1);

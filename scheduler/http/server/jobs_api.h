@@ -14,6 +14,8 @@
 #include "scheduler/http/server/http_request.h"
 #include "scheduler/http/server/http_response.h"
 #include "scheduler/node/submission.h"
+#include "serialize/arrays/array_list.h"
+#include "vm/code/executable.h"
 #include "vm/execution/execution_options.h"
 
 enum {
@@ -172,6 +174,33 @@ typedef struct JobsApiWait {
     void *self;
 } JobsApiWait;
 
+/* A model as requests to run it need it. */
+typedef struct JobsApiModel {
+    int64_t version;
+    Digest identity;
+    Executable *outline; /* one reference: executable_release */
+} JobsApiModel;
+
+/* The times of a transient run. */
+typedef struct JobsApiRunTimes {
+    uint64_t queue_ns, device_ns;
+} JobsApiRunTimes;
+
+/* A transient run under way. Threads: begin and end are called by its owner. */
+typedef struct JobsApiRun {
+    /* Called once. Calls the waker once, when the run has ended; maybe before begin returns. */
+    void (*begin)(void *self, HttpWaker waker);
+    /* Called once at most, until the wake, when nobody wants the outputs any more: cancels the run.
+     * Must not wait. Threads: any. */
+    void (*cut)(void *self);
+    /* Returns the run's result after the wake, and frees the run. out_outputs: empty before.
+     * Errors: EXHAUSTED a quota; CANCELLED; UNREACHABLE; whatever the function fails with. */
+    Error *(*end)(void *self, ArrayList *out_outputs, JobsApiRunTimes *out_times);
+    /* Called instead of begin and end, to drop a run that never began. */
+    void (*drop)(void *self);
+    void *self;
+} JobsApiRun;
+
 typedef struct JobsApiClass {
     /* Durable on return. out_job: at least its id and state. A key that was used before with the
      * same content answers with that job. Errors: NOT_FOUND the model; INVALID inputs by name;
@@ -229,6 +258,17 @@ typedef struct JobsApiClass {
      * already. */
     Error *(*restore)(void *self, const Caller *caller, const char *path,
         const JobsApiRestoreOptions *options, JobsApiJob *out_job);
+    /* Finds the model that a reference names. Errors: NOT_FOUND, INVALID. */
+    Error *(*find_model)(
+        void *self, const Caller *caller, const char *reference, JobsApiModel *out_model);
+    /* Makes a run of a function whose outputs go to the request that asks for it: a transient job,
+     * which the policy schedules like any other job and the store never sees.
+     *
+     * inout_submission: model, priority, deadline and policy; what a run takes of it is moved out.
+     * inout_inputs:     moved into the run.
+     * Errors: INVALID an input, by its name; EXHAUSTED a quota, named with its figure. */
+    Error *(*run)(void *self, const Caller *caller, const JobsApiModel *model,
+        Submission *inout_submission, ArrayList *inout_inputs, JobsApiRun *out_run);
     /* All devices; the tenant of a running job and admins see which job runs. */
     Error *(*devices)(void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context);
     /* An admin sees all tenants, a user its own. after: a tenant's name. */

@@ -19,7 +19,7 @@ const char *route_role_name(RouteRole role) {
 }
 
 const char *route_body_name(RouteBody body) {
-    static const char *const names[] = {"-", "JSON", "multipart", "stream"};
+    static const char *const names[] = {"-", "JSON", "multipart", "stream", "JSON, tensors"};
     return names[body];
 }
 

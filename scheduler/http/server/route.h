@@ -22,6 +22,7 @@ typedef enum RouteBody {
     ROUTE_BODY_JSON,
     ROUTE_BODY_MULTIPART,
     ROUTE_BODY_STREAM,
+    ROUTE_BODY_TENSORS,
 } RouteBody;
 
 typedef enum RoutePace {

@@ -20,6 +20,8 @@ typedef struct RouteCase {
 static const RouteCase cases[ROUTE_COUNT] = {
     [ROUTE_MODEL_REGISTER] = {NULL, 200, 200}, /* into its own models */
     [ROUTE_MODEL_ALIAS] = {"{\"alias\":\"prod\",\"version\":1}", 200, 404},
+    [ROUTE_INFER] = {"{\"inputs\":[]}", 200, 404},
+    [ROUTE_INFER_VERSION] = {"{\"inputs\":[]}", 200, 404},
     [ROUTE_JOB_SUBMIT] = {"{}", 400, 400}, /* no multipart body: see test_route_submit.c */
     [ROUTE_JOB_REMOVE] = {NULL, 409, 404},
     [ROUTE_JOB_RESUME] = {NULL, 409, 404},
