@@ -7,6 +7,10 @@
 #include "scheduler/jobs/intake_inputs.h"
 #include "serialize/arrays/array_values.h"
 
+/* Memory that a run is granted beside its inputs. A run that needs more asks the policy for it, each
+ * time by a slice of its own, which takes longer than a small function. */
+enum { ROOM_BYTES = 256 << 10 };
+
 /* A transient run, from its request to its outputs. It belongs to the request's thread, and to the
  * control thread between begin and the wake. */
 typedef struct ServiceRun {
@@ -95,7 +99,7 @@ static Error *bind_inputs(Submission *job, const Executable *outline, ArrayList 
     TRY(batch_get_arguments(job->batch, 0, &values));
     Error *error = execution_check_tensors(function, values);
     array_values_release(values, function->parameter_count);
-    job->live_bytes = batch_bytes(job->batch);
+    job->live_bytes = batch_bytes(job->batch) + ROOM_BYTES;
     return error;
 }
 
