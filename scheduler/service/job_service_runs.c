@@ -7,8 +7,8 @@
 #include "scheduler/jobs/intake_inputs.h"
 #include "serialize/arrays/array_values.h"
 
-/* Memory that a run is granted beside its inputs. A run that needs more asks the policy for it, each
- * time by a slice of its own, which takes longer than a small function. */
+/* Memory that a run is granted beside its inputs. A run that needs more asks the policy for it,
+ * each time by a slice of its own, which takes longer than a small function. */
 enum { ROOM_BYTES = 256 << 10 };
 
 /* A transient run, from its request to its outputs. It belongs to the request's thread, and to the

@@ -5,15 +5,16 @@
 #include "base/clock.h"
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/inference/inference_answer.h"
+#include "scheduler/http/routes/inference_model.h"
 #include "scheduler/http/inference/inference_tensor.h"
 #include "scheduler/http/server/http_service.h"
-#include "store/models/model_reference.h"
+#include "store/models/models.h"
 
 static const char *const no_fields[] = {NULL};
 
 /* The extensions of the protocol that this server has. */
-static const char *const extensions[] = {
-    "binary_tensor_data", "classification", "parameters", "schedule_policy"};
+static const char *const extensions[] = {"binary_tensor_data", "classification",
+    "model_configuration", "model_repository", "parameters", "schedule_policy"};
 
 Error *route_server_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     json_object *object, *list = json_object_new_array();
@@ -25,24 +26,6 @@ Error *route_server_get(HttpService *service, const HttpRequest *request, HttpRe
     json_fields_text(object, "version", service->version ? service->version : "");
     json_fields_add(object, "extensions", list);
     return http_response_json(response, object);
-}
-
-/* NAME or NAME@VERSION from the address. */
-static Error *read_reference(const HttpRequest *request, char out[MODEL_REFERENCE_SIZE]) {
-    const char *model = http_request_name(request, 0);
-    const char *version = request->match.name_count > 1 ? http_request_name(request, 1) : NULL;
-    if (!text_is_name(model)) FAIL(INVALID, "%.80s is no model name", model);
-    if (version && !text_is_name(version)) FAIL(INVALID, "%.80s is no version or alias", version);
-    (void)snprintf(out, MODEL_REFERENCE_SIZE, version ? "%s@%s" : "%s", model, version);
-    return NULL;
-}
-
-static Error *find_model(
-    HttpService *service, const HttpRequest *request, JobsApiModel *out_model) {
-    char reference[MODEL_REFERENCE_SIZE];
-    const JobsApi *jobs = &service->jobs;
-    TRY(read_reference(request, reference));
-    return jobs->class_->find_model(jobs->self, &request->caller, reference, out_model);
 }
 
 /* ---- what a model takes and gives ---- */
@@ -87,7 +70,7 @@ Error *route_inference_model(
     JobsApiModel model;
     json_object *object = NULL;
     TRY(http_request_check_query(request, no_fields));
-    TRY(find_model(service, request, &model));
+    TRY(inference_model_find(service, request, &model));
     Error *error = model_json(http_request_name(request, 0), &model, &object);
     executable_release(model.outline);
     TRY(error);
@@ -99,7 +82,7 @@ Error *route_inference_ready(
     JobsApiModel model;
     json_object *object;
     TRY(http_request_check_query(request, no_fields));
-    TRY(find_model(service, request, &model));
+    TRY(inference_model_find(service, request, &model));
     executable_release(model.outline);
     TRY(json_fields_create(&object));
     json_fields_text(object, "name", http_request_name(request, 0));
@@ -163,7 +146,7 @@ static Error *make_run(
 
 static Error *begin(HttpService *service, const HttpRequest *request, Inference *inference) {
     JobsApiModel model;
-    TRY(find_model(service, request, &model));
+    TRY(inference_model_find(service, request, &model));
     (void)snprintf(inference->model, sizeof inference->model, "%s", http_request_name(request, 0));
     Error *error = inference_request_read(request, &inference->request);
     if (!error) error = make_run(service, &request->caller, &model, inference);

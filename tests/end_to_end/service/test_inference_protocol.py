@@ -183,6 +183,12 @@ def test_client_asks_about_server_and_models(served, client):
     assert not client.is_model_ready("m", "2", headers=head) and not client.is_model_ready("n", headers=head)
     assert client.get_server_metadata(headers=head)["name"] == "layover"
     assert client.get_model_metadata("m", headers=head)["outputs"][0]["name"] == "sum"
+    assert {"name": "m", "version": "1", "state": "READY"} in client.get_model_repository_index(headers=head)
+    assert client.get_model_config("m", headers=head)["input"][0] == {
+        "name": "a", "data_type": "TYPE_FP32", "dims": [-1, 4]}
+    client.load_model("m", headers=head)
+    with pytest.raises(client_library.InferenceServerException, match="not taken"):
+        client.load_model("m", config="{}", headers=head)
     with pytest.raises(client_library.InferenceServerException, match="no model n"):
         client.infer("n", [], headers=head)
     with pytest.raises(client_library.InferenceServerException, match="401"):
