@@ -7,6 +7,8 @@
  * do, and operators behind them as long as all their images have it. Then each of these operators
  * is made anew behind itself, from its operands' other form. A value that is read in both forms is
  * transposed once, at its maker. */
+#include <string.h>
+
 #include "base/allocator.h"
 #include "compiler/ir/ir_permutation.h"
 #include "compiler/ir/ir_walk.h"
@@ -33,8 +35,8 @@ bool channels_last_makes_first(const IrBinding *transpose) {
 bool channels_last_is_image(const IrVariable *variable) {
     const IrType *type = &variable->type;
     return !variable->constant && type->kind == IR_TYPE_TENSOR &&
-           (type->dtype == DTYPE_FLOAT32 || type->dtype == DTYPE_INT8 ||
-               type->dtype == DTYPE_UINT8) &&
+           dtype_in(DTYPES_FLOAT32_AND_HALF | DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8),
+               type->dtype) &&
            type->rank_known && (type->rank == IMAGE_RANK || type->rank == VOLUME_RANK);
 }
 
@@ -72,7 +74,7 @@ static Error *transpose(
     return NULL;
 }
 
-/* A constant of float32 in the other form. */
+/* A constant image in the other form. */
 static Error *transpose_constant(IrModule *module, const IrVariable *constant, IrVariable **out) {
     const Tensor *first = ir_variable_tensor(constant);
     const int64_t *dims = first->shape.dims, channels = dims[1];
@@ -80,12 +82,14 @@ static Error *transpose_constant(IrModule *module, const IrVariable *constant, I
     Shape shape;
     channels_last_shape(&first->shape, &shape);
     OWN(Tensor, last) = NULL;
-    TRY(tensor_create_on_host(device_host(), DTYPE_FLOAT32, &shape, &last));
-    const float *from = tensor_data(first);
-    float *to = tensor_data(last);
-    for (int64_t n = 0; n < dims[0]; n++, from += channels * pixels)
+    TRY(tensor_create_on_host(device_host(), first->dtype, &shape, &last));
+    const int64_t size = dtype_bits(first->dtype) / 8;
+    const char *from = tensor_data(first);
+    char *to = tensor_data(last);
+    for (int64_t n = 0; n < dims[0]; n++, from += channels * pixels * size)
         for (int64_t i = 0; i < pixels; i++)
-            for (int64_t c = 0; c < channels; c++) *to++ = from[c * pixels + i];
+            for (int64_t c = 0; c < channels; c++, to += size)
+                memcpy(to, from + (c * pixels + i) * size, (size_t)size);
     return ir_constant_tensor(module, last, out);
 }
 

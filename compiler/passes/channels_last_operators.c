@@ -135,7 +135,7 @@ bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     if (is_conv(binding) || is_conv_of_bytes(binding)) return takes_conv(pass, binding);
     if (is_quantization(binding)) return takes_quantization(pass, binding);
     if (((is_pool(binding) && id != OPERATOR_MAX_POOL) || id == OPERATOR_REDUCE_MEAN) &&
-        operand_at(binding, 0)->type.dtype != DTYPE_FLOAT32)
+        !dtype_in(DTYPES_FLOAT32_AND_HALF, operand_at(binding, 0)->type.dtype))
         return false;
     if (is_pool(binding)) return channels_last_expects(pass, operand_at(binding, 0));
     if (id == OPERATOR_LRN)

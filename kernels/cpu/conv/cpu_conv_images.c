@@ -1,7 +1,8 @@
-/* FusedConv over images [N, H, W, C] and volumes [N, D, H, W, C]: after Winograd if that is faster,
- * with vectors of channels if each channel is a group, otherwise directly. The choice is a rule
- * that depends on the weights and attributes alone. Weights that are not constant are packed by
- * every launch, and give the same bits.
+/* FusedConv over images [N, H, W, C] and volumes [N, D, H, W, C] of float32 and, through float32,
+ * of float16 and bfloat16: after Winograd if that is faster, with vectors of channels if each
+ * channel is a group, otherwise directly. The choice is a rule that depends on the weights and
+ * attributes alone. Weights that are not constant are packed by every launch, and give the same
+ * bits.
  *
  * Signals [N, C, L] of Conv and FusedConv are handled as images of one row, transposed to that
  * order and back: they have few elements beside their weights. */
@@ -36,7 +37,8 @@ static bool takes_signal(const Attributes *attributes, const Shape *weights) {
 static bool takes(
     const OperatorInfo *info, const Attributes *attributes, DType dtype, const Shape *weights) {
     if (info->id != OPERATOR_FUSED_CONV && info->id != OPERATOR_CONV) return false;
-    if (dtype != DTYPE_FLOAT32 || shape_count_unchecked(weights) == 0) return false;
+    if (!dtype_in(DTYPES_FLOAT32_AND_HALF, dtype) || shape_count_unchecked(weights) == 0)
+        return false;
     if (!is_last(info, attributes)) return takes_signal(attributes, weights);
     const int64_t groups = attributes_int(attributes, "group");
     const bool has_rank = weights->rank == IMAGE_RANK || weights->rank == VOLUME_RANK;
@@ -91,13 +93,16 @@ bool cpu_conv_images_pack_rule(const CpuDevice *device, const PackRequest *reque
     return true;
 }
 
-bool cpu_conv_images_pack(const CpuDevice *device, const PackRequest *request, uint32_t layout,
-    const float *plain, float *to) {
+bool cpu_conv_images_packs(const CpuDevice *device, const PackRequest *request, uint32_t layout) {
     if (!takes_constant(request)) return false;
     const Shape weights = image_weights(&request->constant.shape);
-    if (layout != layout_of(device, request->attributes, &weights)) return false;
+    return layout == layout_of(device, request->attributes, &weights);
+}
+
+void cpu_conv_images_pack(const CpuDevice *device, const PackRequest *request, uint32_t layout,
+    const float *plain, float *to) {
+    const Shape weights = image_weights(&request->constant.shape);
     pack(device, layout, attributes_int(request->attributes, "group"), plain, &weights, to);
-    return true;
 }
 
 typedef struct ImagesState {
@@ -303,7 +308,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
 }
 
 const Kernel cpu_conv_images[] = {
-    {OPERATOR_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.conv_last", 0},
-    {OPERATOR_FUSED_CONV, DTYPE_BIT(DTYPE_FLOAT32), plan, "cpu.conv_last", 0},
+    {OPERATOR_CONV, DTYPES_FLOAT32_AND_HALF, plan, "cpu.conv_last", 0},
+    {OPERATOR_FUSED_CONV, DTYPES_FLOAT32_AND_HALF, plan, "cpu.conv_last", 0},
     KERNELS_END,
 };

@@ -30,8 +30,8 @@ static IsaRank limit_of(const char *name) {
 }
 
 static IsaRank processor_rank(void) {
-    /* processors with AVX2 have FMA, but emulators may lack it */
-    if (!PROCESSOR_HAS(AVX2) || !PROCESSOR_HAS(FMA)) return RANK_NONE;
+    /* processors with AVX2 have FMA and F16C, but emulators may lack them */
+    if (!PROCESSOR_HAS(AVX2) || !PROCESSOR_HAS(FMA) || !PROCESSOR_HAS(F16C)) return RANK_NONE;
     if (!PROCESSOR_HAS(AVX512F) || !PROCESSOR_HAS(AVX512BW) || !PROCESSOR_HAS(AVX512DQ) ||
         !PROCESSOR_HAS(AVX512VL))
         return RANK_AVX2;

@@ -4,7 +4,7 @@
 
 typedef enum CpuLevel {
     CPU_LEVEL_PORTABLE = 0, /* baseline x86-64 (or any machine): plain C */
-    CPU_LEVEL_AVX2 = 1,     /* AVX2 and FMA */
+    CPU_LEVEL_AVX2 = 1,     /* AVX2, FMA and F16C */
     CPU_LEVEL_AVX512 = 2,   /* AVX512 F, BW, DQ, VL */
     CPU_LEVEL_COUNT
 } CpuLevel;

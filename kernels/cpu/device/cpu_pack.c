@@ -13,7 +13,8 @@
 #include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
 #include "kernels/operator/operator_lower.h"
 
-/* B of a matmul, or the transposed W or R of a recurrent network, as K × N with strides. */
+/* B of a matmul, the transposed W or R of a recurrent network, or W of a ConvTranspose, as K × N
+ * with strides. */
 typedef struct Weight {
     int64_t batch_count, depth, columns, row, column;
 } Weight;
@@ -36,8 +37,28 @@ static bool stays_bfloat16(const PackRequest *request, const Weight *weight) {
            weight->depth % CPU_MATMUL_PANEL == 0 && weight->columns % CPU_MATMUL_PANEL == 0;
 }
 
+enum {
+    TRANSPOSE_DEPTH_MIN = 64 /* with fewer channels, turning the terms is what takes the time */
+};
+
+/* W of a ConvTranspose as it lies: a matrix [channels, filters × kernel] for each group. */
+static bool is_transpose_weight(const PackRequest *request) {
+    const Shape *shape = &request->constant.shape;
+    if (request->operator_info->id != OPERATOR_CONV_TRANSPOSE || request->input_index != 1 ||
+        shape->rank < 3)
+        return false;
+    const int64_t groups = attributes_int(request->attributes, "group");
+    return groups > 0 && shape->dims[0] % groups == 0 &&
+           shape->dims[0] / groups >= TRANSPOSE_DEPTH_MIN;
+}
+
 static Weight weight_of(const PackRequest *request) {
     const Shape *shape = &request->constant.shape;
+    if (is_transpose_weight(request)) {
+        const int64_t groups = attributes_int(request->attributes, "group");
+        const int64_t filters = shape_product(shape, 1, shape->rank);
+        return (Weight){groups, shape->dims[0] / groups, filters, filters, 1};
+    }
     const int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
     Weight weight = {shape_product(shape, 0, shape->rank - 2), rows, columns, columns, 1};
     if (is_recurrent_weight(request) ||
@@ -49,7 +70,8 @@ static Weight weight_of(const PackRequest *request) {
 static bool is_matmul_weight(const PackRequest *request) {
     const OperatorId id = request->operator_info->id;
     const bool matmul = id == OPERATOR_MATMUL || id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL;
-    return (is_recurrent_weight(request) || (matmul && request->input_index == 1)) &&
+    return (is_recurrent_weight(request) || is_transpose_weight(request) ||
+               (matmul && request->input_index == 1)) &&
            request->constant.shape.rank >= 2 &&
            (request->constant.dtype == DTYPE_FLOAT32 || request->constant.dtype == DTYPE_FLOAT16 ||
                request->constant.dtype == DTYPE_BFLOAT16);
@@ -92,32 +114,57 @@ Error *cpu_pack_rule(
     return NULL;
 }
 
+/* A constant in float32. */
+typedef struct Widened {
+    const float *values;
+    void *copy; /* NULL: the constant is of float32 */
+    size_t bytes;
+} Widened;
+
+static void widened_close(Widened *widened) {
+    if (widened->copy) memory_unmap(widened->copy, widened->bytes);
+}
+
+static Error *widen(
+    const CpuDevice *device, const TensorSpec *constant, const void *plain, Widened *out) {
+    const DType dtype = constant->dtype;
+    const int64_t count = shape_count_unchecked(&constant->shape);
+    *out = (Widened){.values = plain, .bytes = (size_t)count * sizeof(float)};
+    if (dtype == DTYPE_FLOAT32) return NULL;
+    TRY(memory_map(out->bytes, &out->copy));
+    const CpuParameters none = {0};
+    CpuLoop *loop = cpu_loop_find_cast(device->level, dtype, DTYPE_FLOAT32, false);
+    for (int64_t begin = 0, end; begin < count && !kernel_stop_ends(); begin = end) {
+        const CpuOperand operand = {(const char *)plain + begin * (dtype_bits(dtype) / 8), 1};
+        end = kernel_stop_piece(begin, count);
+        loop((float *)out->copy + begin, &operand, end - begin, &none);
+    }
+    out->values = out->copy;
+    return NULL;
+}
+
 static Error *pack_panels(
     Device *device, const PackRequest *request, const void *plain, float *to) {
     const Weight weight = weight_of(request);
     const int64_t matrix = weight.depth * weight.columns;
     const int64_t packed = cpu_matmul_packed_count(weight.depth, weight.columns);
     const CpuMatmulCode code = cpu_matmul_code_for(cpu_device(device)->level);
-    const DType dtype = request->constant.dtype;
-    const float *from = plain;
-    void *widened = NULL;
-    if (dtype != DTYPE_FLOAT32) {
-        TRY(memory_map((size_t)(weight.batch_count * matrix) * sizeof(float), &widened));
-        const CpuParameters none = {0};
-        CpuLoop *widen = cpu_loop_find_cast(cpu_device(device)->level, dtype, DTYPE_FLOAT32, false);
-        const int64_t count = weight.batch_count * matrix;
-        for (int64_t begin = 0, end; begin < count && !kernel_stop_ends(); begin = end) {
-            const CpuOperand operand = {(const char *)plain + begin * (dtype_bits(dtype) / 8), 1};
-            end = kernel_stop_piece(begin, count);
-            widen((float *)widened + begin, &operand, end - begin, &none);
-        }
-        from = widened;
-    }
+    Widened from;
+    TRY(widen(cpu_device(device), &request->constant, plain, &from));
     for (int64_t batch = 0; batch < weight.batch_count; batch++)
-        cpu_matmul_pack(&code, from + batch * matrix, weight.row, weight.column, weight.depth,
-            weight.columns, to + batch * packed);
-    if (widened) memory_unmap(widened, (size_t)(weight.batch_count * matrix) * sizeof(float));
+        cpu_matmul_pack(&code, from.values + batch * matrix, weight.row, weight.column,
+            weight.depth, weight.columns, to + batch * packed);
+    widened_close(&from);
     return NULL;
+}
+
+static Error *pack_conv(
+    Device *device, const PackRequest *request, uint32_t layout, const void *plain, float *to) {
+    Widened from;
+    TRY(widen(cpu_device(device), &request->constant, plain, &from));
+    cpu_conv_images_pack(cpu_device(device), request, layout, from.values, to);
+    widened_close(&from);
+    return kernel_stop_check();
 }
 
 static void pack_bfloat16(const PackRequest *request, const uint16_t *plain, uint16_t *to) {
@@ -131,8 +178,8 @@ static void pack_bfloat16(const PackRequest *request, const uint16_t *plain, uin
 Error *cpu_pack(Device *device, DeviceStream *stream, const PackRequest *request, uint32_t layout,
     const void *plain, uint64_t to) {
     (void)stream;
-    if (cpu_conv_images_pack(cpu_device(device), request, layout, plain, (float *)(uintptr_t)to))
-        return kernel_stop_check();
+    if (cpu_conv_images_packs(cpu_device(device), request, layout))
+        return pack_conv(device, request, layout, plain, (float *)(uintptr_t)to);
     bool packed;
     TRY(cpu_lower_pack_weights(
         cpu_device(device), request, layout, plain, (void *)(uintptr_t)to, &packed));

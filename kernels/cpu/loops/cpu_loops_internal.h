@@ -7,6 +7,10 @@
 #include "kernels/scalar/scalar_half.h"
 #include "kernels/tensor/dtype.h"
 
+#if CPU_LOOPS_LEVEL > 0
+#include <immintrin.h>
+#endif
+
 #if CPU_LOOPS_LEVEL == 0
 #define CPU_LOOPS_NAME(name) name##_portable
 #elif CPU_LOOPS_LEVEL == 1
@@ -70,13 +74,58 @@
  * cache. */
 enum { CPU_HALF_BLOCK = 512 };
 
+/* What the processor's own instructions convert from the block's start; the result is how many
+ * elements they are. They round as the scalar functions do, and quiet a NaN; a narrowed NaN is made
+ * the canonical one. */
+static inline int64_t widen_whole_float16(float *to, const uint16_t *from, int64_t count) {
+    int64_t i = 0;
+#if CPU_LOOPS_LEVEL > 0
+    for (; i + 8 <= count; i += 8)
+        _mm256_storeu_ps(
+            to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
+#else
+    (void)to, (void)from, (void)count;
+#endif
+    return i;
+}
+static inline int64_t narrow_whole_float16(uint16_t *to, const float *from, int64_t count) {
+    int64_t i = 0;
+#if CPU_LOOPS_LEVEL > 0
+    const __m128i nan = _mm_set1_epi16(0x7E00);
+    for (; i + 8 <= count; i += 8) {
+        const __m256 x = _mm256_loadu_ps(from + i);
+        const __m256i ordered = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_ORD_Q));
+        const __m128i is_number =
+            _mm_packs_epi32(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
+        const __m128i half = _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm_storeu_si128((__m128i *)(void *)(to + i), _mm_blendv_epi8(nan, half, is_number));
+    }
+#else
+    (void)to, (void)from, (void)count;
+#endif
+    return i;
+}
+/* bfloat16 has none before AVX512. */
+static inline int64_t widen_whole_bfloat16(float *to, const uint16_t *from, int64_t count) {
+    (void)to, (void)from, (void)count;
+    return 0;
+}
+static inline int64_t narrow_whole_bfloat16(uint16_t *to, const float *from, int64_t count) {
+    (void)to, (void)from, (void)count;
+    return 0;
+}
+
 #define HALF_BLOCKS(half)                                                                          \
     static void widen_block_##half(float *to, const uint16_t *from, int64_t count) {               \
-        CPU_EACH(i, count) to[i] = scalar_widen_##half(from[i]);                                   \
+        const int64_t whole = widen_whole_##half(to, from, count);                                 \
+        to += whole, from += whole;                                                                \
+        CPU_EACH(i, count - whole) to[i] = scalar_widen_##half(from[i]);                           \
     }                                                                                              \
     __attribute__((unused)) static void narrow_block_##half(                                       \
         uint16_t *to, const float *from, int64_t count) {                                          \
-        CPU_EACH(i, count) to[i] = scalar_narrow_##half(from[i]);                                  \
+        const int64_t whole = narrow_whole_##half(to, from, count);                                \
+        to += whole, from += whole;                                                                \
+        CPU_EACH(i, count - whole) to[i] = scalar_narrow_##half(from[i]);                          \
     }                                                                                              \
     /* Widens the elements of an operand that the block [begin, begin + count) reads. */           \
     __attribute__((unused)) static CpuOperand widen_operand_##half(                                \

@@ -2,6 +2,8 @@
  * terms are added in 16 lanes that are folded at the end, columns beside each other are summed one
  * lane each. Rows below 16 elements, the classes of most tables, are taken 16 at a time: their
  * elements change places, and the terms are added in the order of the lanes of one row. */
+#include <string.h>
+
 #include "kernels/cpu/loops/cpu_float_plan.h"
 #include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/scalar/scalar_exponential.h"
@@ -238,8 +240,72 @@ typedef struct Run {
     float *y;
 } Run;
 
+/* Whole blocks of columns come first; the last columns of each outer index, fewer than 16, are
+ * counted over all of them and taken 16 at a time. */
+enum {
+    TAIL_SIZE_MAX = 256 /* rows of the buffer in which these columns stand beside each other */
+};
+
 static int64_t blocks_per_outer(const SoftmaxState *state) {
-    return (state->inner + CPU_VECTOR_LANES - 1) / CPU_VECTOR_LANES;
+    return state->inner / CPU_VECTOR_LANES;
+}
+
+static int64_t tail_of(const SoftmaxState *state) { return state->inner % CPU_VECTOR_LANES; }
+
+static int64_t units_of(const SoftmaxState *state) {
+    const int64_t tails = state->outer * tail_of(state);
+    return state->outer * blocks_per_outer(state) +
+           (tails + CPU_VECTOR_LANES - 1) / CPU_VECTOR_LANES;
+}
+
+/* Adjacent columns of one outer index, and where they are in a block. */
+typedef struct TailRun {
+    int64_t offset, lane, count;
+} TailRun;
+
+/* Cuts up to 16 of the last columns, from `column` on, into runs; the result is their number. */
+static int64_t tail_runs(const SoftmaxState *state, int64_t column, TailRun *out) {
+    const int64_t tail = tail_of(state), all = state->outer * tail;
+    int64_t count = 0;
+    for (int64_t lane = 0; lane < CPU_VECTOR_LANES && column < all; count++) {
+        const int64_t outer = column / tail, at = column % tail;
+        int64_t length = tail - at;
+        if (length > CPU_VECTOR_LANES - lane) length = CPU_VECTOR_LANES - lane;
+        out[count] =
+            (TailRun){outer * state->size * state->inner + state->inner - tail + at, lane, length};
+        lane += length;
+        column += length;
+    }
+    return count;
+}
+
+/* The rows of a run are `from_row` and `to_row` floats apart. */
+static void copy_run(
+    const float *from, int64_t from_row, float *to, int64_t to_row, int64_t count, int64_t rows) {
+    KERNEL_STOP_EACH (i, 0, rows) cpu_f32_copy_part(to + i * to_row, from + i * from_row, count);
+}
+
+static void run_tail(const Run *run, int64_t column) {
+    const SoftmaxState *state = run->state;
+    TailRun runs[CPU_VECTOR_LANES];
+    const int64_t count = tail_runs(state, column, runs), size = state->size;
+    if (size > TAIL_SIZE_MAX || count == 1) {
+        for (int64_t i = 0; i < count; i++)
+            state->block(run->x + runs[i].offset, size, state->inner, runs[i].count,
+                run->y + runs[i].offset);
+        return;
+    }
+    float buffer[TAIL_SIZE_MAX * CPU_VECTOR_LANES];
+    const TailRun *last = &runs[count - 1];
+    if (last->lane + last->count < CPU_VECTOR_LANES)
+        memset(buffer, 0, (size_t)(size * CPU_VECTOR_LANES) * sizeof *buffer);
+    for (int64_t i = 0; i < count; i++)
+        copy_run(run->x + runs[i].offset, state->inner, buffer + runs[i].lane, CPU_VECTOR_LANES,
+            runs[i].count, size);
+    state->block(buffer, size, CPU_VECTOR_LANES, CPU_VECTOR_LANES, buffer);
+    for (int64_t i = 0; i < count; i++)
+        copy_run(buffer + runs[i].lane, CPU_VECTOR_LANES, run->y + runs[i].offset, state->inner,
+            runs[i].count, size);
 }
 
 static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t part) {
@@ -253,12 +319,16 @@ static Error *run_units(void *context, uint64_t begin, uint64_t end, uint32_t pa
             state->block(run->x + i * size, size, 1, 1, run->y + i * size);
         return NULL;
     }
+    const int64_t whole = state->outer * blocks;
     for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-        const int64_t column = i % blocks * CPU_VECTOR_LANES;
-        const int64_t left = state->inner - column;
-        const int64_t offset = i / blocks * state->size * state->inner + column;
-        state->block(run->x + offset, state->size, state->inner,
-            left < CPU_VECTOR_LANES ? left : CPU_VECTOR_LANES, run->y + offset);
+        if (i >= whole) {
+            run_tail(run, (i - whole) * CPU_VECTOR_LANES);
+            TRY(kernel_stop_check());
+            continue;
+        }
+        const int64_t offset =
+            i / blocks * state->size * state->inner + i % blocks * CPU_VECTOR_LANES;
+        state->block(run->x + offset, state->size, state->inner, CPU_VECTOR_LANES, run->y + offset);
     }
     return NULL;
 }
@@ -286,8 +356,8 @@ static Error *run(const void *opaque, const CpuFloatCall *call) {
         return cpu_for_each(call->device, call->launch->threads,
             (uint64_t)((state->outer + CPU_VECTOR_LANES - 1) / CPU_VECTOR_LANES),
             (uint64_t)(1024 / (state->size + 1)) + 1, run_short, &run);
-    const int64_t units = state->outer * blocks_per_outer(state);
-    const int64_t columns = state->inner < CPU_VECTOR_LANES ? state->inner : CPU_VECTOR_LANES;
+    const int64_t units = state->inner == 1 ? state->outer : units_of(state);
+    const int64_t columns = state->inner == 1 ? 1 : CPU_VECTOR_LANES;
     return cpu_for_each(call->device, call->launch->threads, (uint64_t)units,
         (uint64_t)(16384 / (state->size * columns + 1)) + 1, run_units, &run);
 }
