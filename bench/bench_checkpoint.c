@@ -57,7 +57,8 @@ static Error *make_tensor(Bench *bench, uint32_t index, uint64_t bytes) {
     for (int64_t i = 0; i < count; i++) {
         float value = normal(&state);
         if (half)
-            ((uint16_t *)tensor_data(tensor))[i] = dtype_scalar_float16(value * scales[i % CHANNELS]);
+            ((uint16_t *)tensor_data(tensor))[i] =
+                dtype_scalar_float16(value * scales[i % CHANNELS]);
         else
             ((float *)tensor_data(tensor))[i] = value;
     }

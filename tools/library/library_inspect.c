@@ -1,4 +1,6 @@
 /* Where an execution of layover.h stands: frames and live registers. */
+#include <string.h>
+
 #include "base/allocator.h"
 #include "base/checked.h"
 #include "kernels/tensor/tensor.h"
@@ -15,7 +17,6 @@ typedef struct Inspection {
     LayoverInspection shown; /* first: the caller has its address */
     LayoverFrame *frames;
     LayoverRegister *registers;
-    Shape *shapes; /* one for each register */
 } Inspection;
 
 static void inspection_free(Inspection *inspection) {
@@ -23,9 +24,10 @@ static void inspection_free(Inspection *inspection) {
         memory_free((void *)(uintptr_t)inspection->frames[i].function);
         memory_free((void *)(uintptr_t)inspection->frames[i].instruction);
     }
+    for (uint32_t i = 0; i < inspection->shown.register_count; i++)
+        memory_free((void *)(uintptr_t)inspection->registers[i].dims);
     memory_free(inspection->frames);
     memory_free(inspection->registers);
-    memory_free(inspection->shapes);
     memory_free(inspection);
 }
 
@@ -72,7 +74,16 @@ static uint64_t count_items(const Value *items, uint32_t count) {
     return bytes;
 }
 
-static void describe(const Value *value, LayoverRegister *out, Shape *shape) {
+static Error *copy_dims(const int64_t *dims, uint32_t count, LayoverRegister *out) {
+    void *copy;
+    TRY(memory_alloc(count, sizeof *dims, &copy));
+    if (count > 0) memcpy(copy, dims, count * sizeof *dims);
+    out->rank = (int32_t)count;
+    out->dims = copy;
+    return NULL;
+}
+
+static Error *describe(const Value *value, LayoverRegister *out) {
     out->kind = value_kind_name(value);
     out->dtype = "";
     out->rank = -1;
@@ -82,15 +93,11 @@ static void describe(const Value *value, LayoverRegister *out, Shape *shape) {
         out->bytes = count_items(value->list->items, value->list->count);
     else
         out->bytes = count_bytes(value);
-    if (value_is(value, OBJECT_TENSOR)) {
-        out->dtype = dtype_name(value->tensor->dtype);
-        *shape = value->tensor->shape;
-    } else if (value_is(value, OBJECT_SHAPE))
-        *shape = value->shape->shape;
-    else
-        return;
-    out->rank = (int32_t)shape->rank;
-    out->dims = shape->dims;
+    if (value_is(value, OBJECT_SHAPE))
+        return copy_dims(value->shape->dims, value->shape->count, out);
+    if (!value_is(value, OBJECT_TENSOR)) return NULL;
+    out->dtype = dtype_name(value->tensor->dtype);
+    return copy_dims(value->tensor->shape.dims, value->tensor->shape.rank, out);
 }
 
 static Error *add_registers(const Snapshot *snapshot, Inspection *inspection) {
@@ -98,15 +105,13 @@ static Error *add_registers(const Snapshot *snapshot, Inspection *inspection) {
     const uint32_t count = snapshot->register_count;
     TRY(memory_alloc(count, sizeof(LayoverRegister), &memory));
     inspection->registers = memory;
-    TRY(memory_alloc(count, sizeof(Shape), &memory));
-    inspection->shapes = memory;
     for (uint32_t i = 0; i < count; i++) {
         const SnapshotRegister *live = &snapshot->registers[i];
         LayoverRegister *shown = &inspection->registers[i];
         *shown = (LayoverRegister){.frame = live->frame, .index = live->index};
-        describe(&live->value, shown, &inspection->shapes[i]);
+        TRY(describe(&live->value, shown));
+        inspection->shown.register_count++;
     }
-    inspection->shown.register_count = count;
     return NULL;
 }
 
