@@ -37,9 +37,12 @@ THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
 NO_NVCC = ["-Dcuda=disabled"]
 # Each architecture takes the assembler a minute.
 NEWEST_GPU = "-Dgpu_architectures=90a"
-# The suite "sanitized" takes minutes and looks for races and leaks: both sanitizers' builds run it, the plain one doesn't.
+# What both sanitizers' builds run, the plain one doesn't: end-to-end tests run that code plainly. The suite "sanitized"
+# takes minutes and looks for races and leaks.
+SANITIZED_SUITES = ("base", "serialize", "store", "scheduler", "sanitized")
 BUILDS = {
-    "plain": ("build", "gcc", ["--buildtype=release", NEWEST_GPU], ["--no-suite", "sanitized"]),
+    "plain": ("build", "gcc", ["--buildtype=release", NEWEST_GPU],
+              [word for suite in SANITIZED_SUITES for word in ("--no-suite", suite)]),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
                                      "-Db_lundef=false", *NO_NVCC],
@@ -146,12 +149,22 @@ def objects_of(folder):
     return [line for line in lines if line.endswith(".o") and not line.startswith("bench/")]
 
 
+def plain_targets(folder, options):
+    """All of it, but for programs that only tests need which do not run."""
+    targets, tests = introspect(folder, "--targets"), introspect(folder, "--tests")
+    needed, unneeded = ({identity for test in tests if is_run(test, options) == runs for identity in test["depends"]}
+                        for runs in (True, False))
+    tested = {target["id"] for target in targets if target["defined_in"].startswith(os.path.join(ROOT, "tests", ""))}
+    built = {target["id"] for target in targets if target["build_by_default"]} | needed
+    return files_of(folder, targets, built - ((unneeded - needed) & tested))
+
+
 def needed_targets(part):
-    """What the tests that a part's build serves need; nothing (all of it) for the plain build. A build that runs all suites
-    but some also compiles the rest, for the compiler's warnings, and links none of it."""
+    """What the tests that a part's build serves need. The plain build also makes all that is installed or measured, the
+    sanitizer's that runs nearly all suites also compiles the rest, for the compiler's warnings, and links none of it."""
     folder, _, _, options = BUILDS[part]
     if part == "plain":
-        return []
+        return plain_targets(folder, options)
     programs = files_of(folder, introspect(folder, "--targets"),
                         {identity for test in introspect(folder, "--tests") if is_run(test, options)
                          for identity in test["depends"]})

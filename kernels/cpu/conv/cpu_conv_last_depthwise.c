@@ -28,8 +28,9 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
 
 /* PIXELS outputs of VECTORS × LANES channels; the tile's first element is at x and y. */
 #define DEFINE_TILE(level, TARGET, LANES, PIXELS, VECTORS)                                         \
-    TARGET CPU_INLINE void tile_##level##_##PIXELS##x##VECTORS(const CpuConvLastDepthwise *conv,   \
-        const float *x, const float *w, const CpuDepthwisePositions *inside, float *y) {           \
+    TARGET CPU_SPECIALISED void tile_##level##_##PIXELS##x##VECTORS(                               \
+        const CpuConvLastDepthwise *conv, const float *x, const float *w,                          \
+        const CpuDepthwisePositions *inside, float *y) {                                           \
         const int64_t channels = conv->channels, count = inside->columns;                          \
         const int64_t step = conv->window.stride[WIDTH] * channels;                                \
         const int64_t next = conv->window.dilation[WIDTH] * channels;                              \
@@ -66,7 +67,7 @@ void cpu_conv_last_depthwise_pack(const float *weights, const Shape *shape, floa
     DEFINE_TILE(level, TARGET, LANES, 3, VECTORS);                                                 \
     DEFINE_TILE(level, TARGET, LANES, 2, VECTORS);                                                 \
     DEFINE_TILE(level, TARGET, LANES, 1, VECTORS);                                                 \
-    TARGET CPU_INLINE void span_##level##_##VECTORS(const CpuConvLastDepthwise *conv,              \
+    TARGET CPU_SPECIALISED void span_##level##_##VECTORS(const CpuConvLastDepthwise *conv,         \
         const float *x, const float *w, const CpuDepthwisePositions *inside, int64_t pixels,       \
         float *y) {                                                                                \
         const int64_t step = conv->window.stride[WIDTH] * conv->channels;                          \

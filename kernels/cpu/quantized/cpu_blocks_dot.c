@@ -125,7 +125,7 @@ INLINE_DOT void codes_512(
     }
 }
 
-INLINE_DOT void dot_of_512(
+TARGET_DOT CPU_SPECIALISED void dot_of_512(
     const CpuBlocksDotRows *run, uint32_t bits, bool zeros, int rows, int columns, int64_t column) {
     const CpuBlocks *blocks = run->blocks;
     const CpuBlocksDot *dot = run->dot;
@@ -266,7 +266,7 @@ CPU_TARGET_AVX2 CPU_INLINE void lanes_256(const CpuBlocksDotRows *run, uint32_t 
 }
 
 /* The halves of many rows one after the other, so that their sums stay in registers. */
-CPU_TARGET_AVX2 CPU_INLINE void dot_of_256(
+CPU_TARGET_AVX2 CPU_SPECIALISED void dot_of_256(
     const CpuBlocksDotRows *run, uint32_t bits, bool zeros, int rows, int columns, int64_t column) {
     __m256 sums[2 * CPU_BLOCKS_DOT_ROWS];
     if (rows < CPU_BLOCKS_DOT_ROWS) {

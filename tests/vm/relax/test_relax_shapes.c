@@ -47,8 +47,8 @@ static void test_relax_shapes_name_place_and_value(void **state) {
             value_int(0), relax_string("here")));
     relax_refuses("9223372036854775807 pairs", "vm.builtin.make_shape",
         RELAX_ARGUMENTS(value_nil(), value_int(INT64_MAX)));
-    relax_refuses("-2", "vm.builtin.make_shape",
-        RELAX_ARGUMENTS(value_nil(), value_int(1), value_int(0), value_int(-2)));
+    relax_refuses("shape code -2", "vm.builtin.make_shape",
+        RELAX_ARGUMENTS(value_nil(), value_int(1), value_int(-2), value_int(3)));
 }
 
 static void test_relax_shapes_refuse_heaps_that_are_none(void **state) {
