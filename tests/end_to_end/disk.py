@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-DISK_MIB = 48
+DISK_MIB = 64
 
 
 @pytest.fixture

@@ -339,9 +339,9 @@ static void wake(void *self) {
     http_workers_post(exchange->connection->server->workers, &exchange->task);
 }
 
-static void set_cuttable(HttpExchange *exchange, bool cuttable) {
+static void end_cuttable(HttpExchange *exchange) {
     (void)pthread_mutex_lock(&exchange->mutex);
-    exchange->cuttable = cuttable;
+    exchange->cuttable = false;
     (void)pthread_mutex_unlock(&exchange->mutex);
 }
 
@@ -355,7 +355,7 @@ void http_exchange_cut(HttpExchange *exchange) {
 
 static void finish_wait(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
-    if (response->wait.cut) set_cuttable(exchange, false);
+    if (response->wait.cut) end_cuttable(exchange);
     const HttpWait wait = response->wait;
     response->wait = (HttpWait){0};
     Error *error = http_exchange_check_caller(exchange);
@@ -366,12 +366,18 @@ static void finish_wait(HttpExchange *exchange) {
 
 static void run_waited(HttpTask *task);
 
-/* Begins a wait, which may be over at once in another thread: then the exchange is that one's. */
+/* Begins a wait, which may be over at once in another thread: then the exchange is that one's. A
+ * wait that can be cut is begun under the mutex, so that it is cut after that; its finish waits for
+ * the mutex, too. */
 static void begin_wait(HttpExchange *exchange) {
     const HttpWait wait = exchange->response.wait;
     exchange->task.run = run_waited;
-    if (wait.cut) set_cuttable(exchange, true);
+    if (wait.cut) {
+        (void)pthread_mutex_lock(&exchange->mutex);
+        exchange->cuttable = true;
+    }
     wait.start(wait.self, (HttpWaker){.wake = wake, .self = exchange});
+    if (wait.cut) (void)pthread_mutex_unlock(&exchange->mutex);
 }
 
 static void answer_or_wait(HttpExchange *exchange) {

@@ -29,8 +29,8 @@ typedef struct HttpWait {
     /* Called once. Calls the waker once, when the event has happened; maybe before start
      * returns. */
     void (*start)(void *self, HttpWaker waker);
-    /* Called at most once, between start and the wake, when the client has gone: the event may
-     * come sooner now. Must not wait. NULL: nobody needs to know. Threads: any. */
+    /* Called at most once, after start has returned and before finish, when the client has gone:
+     * the event may come sooner now. Must not wait. NULL: nobody needs to know. Threads: any. */
     void (*cut)(void *self);
     /* Writes the answer after that, in a handler thread. */
     Error *(*finish)(void *self, struct HttpResponse *response);

@@ -111,10 +111,13 @@ def outputs_of(expected, begin):
     return {name: array[begin:] for name, array in expected.items()}
 
 
+BATCH_DEVICE = "sim:0,speed=1"  # 4,000 items take two seconds there
+
+
 @pytest.fixture
 def batch_file(served, tmp_path):
     """A file of a batch job that stands in the middle, and all outputs of that job."""
-    with Daemon(served) as daemon:
+    with Daemon(served, "--device", BATCH_DEVICE) as daemon:
         job = submit_batch(daemon, 4000)
         daemon.wait(job, half_done)
         (tmp_path / "batch.lvc").write_bytes(daemon.request("GET", f"/v1/jobs/{job}/checkpoint"))
@@ -128,7 +131,7 @@ def test_a_batch_job_goes_on_with_its_next_item(served, elsewhere, batch_file, w
     done, total = inside["items_done"], inside["items_total"]
     assert inside["job"] == job and inside["owner"] == "copy" and 0 < done < total == 4000
     served.call("export", "mlp", path.parent / "mlp.lvx")
-    with Daemon(elsewhere) as daemon:
+    with Daemon(elsewhere, "--device", BATCH_DEVICE) as daemon:
         elsewhere.refuses("restore", path, code=NOT_FOUND, words=["executable"])
         assert daemon.request("GET", "/v1/jobs").strip() == b""
         elsewhere.call("import", "other", path.parent / "mlp.lvx")
@@ -199,7 +202,7 @@ def test_a_file_owns_its_job_once(served, elsewhere, tmp_path):
 
 
 def test_a_lost_file_can_be_asked_for_again(served, tmp_path):
-    with Daemon(served, "--device", SLOWER) as daemon:
+    with Daemon(served, "--device", BATCH_DEVICE) as daemon:
         job = submit_batch(daemon, 4000)
         daemon.wait(job, half_done)
         address, body = f"/v1/jobs/{job}/checkpoint", json.dumps({"release": True}).encode()
