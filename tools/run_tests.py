@@ -49,7 +49,7 @@ BUILDS = {
              ["--timeout-multiplier", "5", "--no-suite", "tidy", "--no-suite", "levels", "--no-suite", "documents"]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1", "-Db_sanitize=thread",
                                      "-Db_lundef=false", *NO_NVCC],
-             ["--timeout-multiplier", "5", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
+             ["--timeout-multiplier", "5", "--no-suite", "single", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
 }
 # clang 14 misreads where glibc keeps a thread's variables of a library that was opened later (OpenMP, with oneDNN), and
 # its search for leaks then ends with a fault of its own; without the interception it does not look there.
