@@ -78,6 +78,10 @@ bool run_advance(
     if (watched) {
         install_handler();
         interrupt.execution = execution;
+        if (PyErr_CheckSignals() != 0) { /* one that came before was only noted */
+            interrupt.execution = NULL;
+            return false;
+        }
     }
     Py_BEGIN_ALLOW_THREADS;
     error = advance(execution, instructions, out_state);
