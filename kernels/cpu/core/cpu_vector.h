@@ -53,19 +53,18 @@ typedef double CpuF64x8Unaligned __attribute__((vector_size(64), aligned(8), may
 #endif
 
 /* CPU_UNROLL: of loops over vectors. CPU_SPECIALISED: a function that is compiled once for each of
- * its constant arguments. A sanitizer checks every access: with either, a file of kernels would
- * compile for minutes. */
-#if defined(__clang__)
-#if BUILT_WITH_ADDRESS_SANITIZER || BUILT_WITH_THREAD_SANITIZER
-#define CPU_UNROLL
+ * its constant arguments. A sanitizer checks every access, and without optimisation no copy gets
+ * smaller: with either, a file of kernels would compile for minutes. */
+#if BUILT_WITH_ADDRESS_SANITIZER || BUILT_WITH_THREAD_SANITIZER || !defined(__OPTIMIZE__)
 #define CPU_SPECIALISED static __attribute__((noinline))
+#define CPU_UNROLL
 #else
-#define CPU_UNROLL _Pragma("unroll")
 #define CPU_SPECIALISED CPU_INLINE
-#endif
+#if defined(__clang__)
+#define CPU_UNROLL _Pragma("unroll")
 #else
 #define CPU_UNROLL _Pragma("GCC unroll 32")
-#define CPU_SPECIALISED CPU_INLINE
+#endif
 #endif
 
 /* Loads four adjacent bytes as one word. */
