@@ -6,6 +6,8 @@ Parts: plain (gcc, release), asan (clang, address and undefined), tsan (clang, t
 build), limits (how long one tenant waits beside another, with nothing else on the machine). Without names all of them.
 --changed: of plain and the folders, what the changes since the branch left main can break, within three minutes; what
 that leaves out is named.
+Minutes each, and only by name: looks (how long a kernel runs without looking at the stop: the kernels are compiled once
+more), adding (the diffs of docs/adding.md are built and their cases run).
 """
 import collections
 import concurrent.futures
@@ -38,15 +40,17 @@ NO_NVCC = ["-Dcuda=disabled"]
 # Each architecture takes the assembler a minute.
 NEWEST_GPU = "-Dgpu_architectures=90a"
 # What both sanitizers' builds run, the plain one doesn't: end-to-end tests run that code plainly. The suite "sanitized"
-# takes minutes and looks for races and leaks.
+# takes minutes, and the thread sanitizer's build runs it.
 SANITIZED_SUITES = ("base", "serialize", "store", "scheduler", "sanitized")
+LOOKS_SUITE = "looks"
 BUILDS = {
     "plain": ("build", "gcc", ["--buildtype=release", NEWEST_GPU],
-              [word for suite in SANITIZED_SUITES for word in ("--no-suite", suite)]),
+              [word for suite in (*SANITIZED_SUITES, LOOKS_SUITE) for word in ("--no-suite", suite)]),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
                                      "-Db_lundef=false", *NO_NVCC],
-             ["--timeout-multiplier", "5", "--no-suite", "tidy", "--no-suite", "levels", "--no-suite", "documents"]),
+             ["--timeout-multiplier", "5", "--no-suite", "tidy", "--no-suite", "levels", "--no-suite", "documents",
+              "--no-suite", "sanitized"]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1", "-Db_sanitize=thread",
                                      "-Db_lundef=false", *NO_NVCC],
              ["--timeout-multiplier", "5", "--no-suite", "single", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
@@ -64,12 +68,15 @@ SANITIZERS = {
 # It measures times against limits, so no other test runs beside it.
 LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
 ALONE = ("limits",)
+ADDING = "tests/end_to_end/commands/test_adding.py::test_the_cases_of_a_diff_run"
+BY_NAME = ("looks", "adding")
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
     "nodes": ("plain", ["tests/end_to_end/nodes"], {}),
     "models": ("plain", ["tests/end_to_end/models"], {}),
     "service": ("plain", ["tests/end_to_end/service", f"--ignore={LIMITS}"], {}),
-    "commands": ("plain", ["tests/end_to_end/commands"], {}),
+    "commands": ("plain", ["tests/end_to_end/commands", f"--deselect={ADDING}"], {}),
+    "adding": ("plain", [ADDING], {}),
     "hostile": ("asan", ["tests/end_to_end/commands/test_bad_input.py", "tests/end_to_end/commands/test_usage.py",
                          "tests/end_to_end/service/test_daemon_bad_input.py", "tests/end_to_end/service/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
@@ -253,6 +260,11 @@ def test_meson(part, count, options, testers=TESTERS):
         show_end(output)
 
 
+def run_looks(count):
+    if build("plain", count, ["build.ninja"]) and build("plain", count, ["tests/kernels/test_kernel_looks"]):
+        test_meson("plain", count, ["--suite", LOOKS_SUITE])
+
+
 def run_end_to_end(part, count, testers):
     builder, targets, _ = END_TO_END[part]
     if build(builder, count):
@@ -307,7 +319,10 @@ def run_changed(count):
 def run_part(part, testers):
     """What the part counted."""
     count, begin = Count(), time.monotonic()
-    (run_end_to_end if part in END_TO_END else run_meson)(part, count, testers)
+    if part == "looks":
+        run_looks(count)
+    else:
+        (run_end_to_end if part in END_TO_END else run_meson)(part, count, testers)
     say(f"{part}: took {time.monotonic() - begin:.0f} s")
     return count
 
@@ -329,9 +344,9 @@ def run_all(parts, count):
 
 
 def main():
-    known = (*BUILDS, *END_TO_END)
+    known = dict.fromkeys((*BUILDS, *END_TO_END, *BY_NAME))
     only_changed = sys.argv[1:] == ["--changed"]
-    parts = () if only_changed else sys.argv[1:] or known
+    parts = () if only_changed else sys.argv[1:] or [part for part in known if part not in BY_NAME]
     unknown = [part for part in parts if part not in known]
     if unknown:
         sys.exit(f"run_tests.py: {unknown[0]}: no such part; there are {', '.join(known)}; or --changed")
