@@ -80,13 +80,13 @@ static Error *insert_item(PackedCall *call, const Value *arguments, uint32_t cou
 
 static Error *erase_item(
     PackedCall *call, const Value *arguments, uint32_t count, uint32_t index, Value *out_result) {
-    List *copy;
-    TRY(own_list(call, arguments, count, 0, &copy));
-    Value old = copy->items[index];
-    copy->count--;
-    memmove(copy->items + index, copy->items + index + 1, (copy->count - index) * sizeof(Value));
+    List *list;
+    TRY(own_list(call, arguments, count, 0, &list));
+    Value old = list->items[index];
+    list->count--;
+    memmove(list->items + index, list->items + index + 1, (list->count - index) * sizeof(Value));
     value_release(&old);
-    *out_result = value_object(OBJECT_LIST, copy);
+    *out_result = value_object(OBJECT_LIST, list);
     return NULL;
 }
 

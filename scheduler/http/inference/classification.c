@@ -7,39 +7,20 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 enum {
     CLASSES_MAX = 65536,
     TEXT_SIZE = 384
 }; /* the longest number that %f prints has 317 characters */
 
-typedef struct Class_ {
+typedef struct Score {
     double value;
     uint64_t index;
-} Class_;
-
-static double value_at(const NamedArray *array, uint64_t index) {
-    const uint32_t bytes = dtype_bits(array->dtype) / 8;
-    const uint8_t *data = array->data + index * bytes;
-    uint64_t word = 0;
-    memcpy(&word, data, bytes);
-    if (array->dtype == DTYPE_FLOAT64) {
-        double value;
-        memcpy(&value, data, sizeof value);
-        return value;
-    }
-    if (array->dtype == DTYPE_FLOAT32) {
-        float value;
-        memcpy(&value, data, sizeof value);
-        return (double)value;
-    }
-    const uint32_t unused = 64 - bytes * 8;
-    return dtype_is_signed(array->dtype) ? (double)((int64_t)(word << unused) >> unused)
-                                         : (double)word;
-}
+} Score;
 
 static int compare(const void *first, const void *second) {
-    const Class_ *a = first, *b = second;
+    const Score *a = first, *b = second;
     if (isnan(a->value) != isnan(b->value)) return isnan(a->value) ? 1 : -1;
     if (a->value != b->value && !isnan(a->value)) return a->value > b->value ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
@@ -47,9 +28,14 @@ static int compare(const void *first, const void *second) {
 
 /* Prints the classes of all rows. texts, buffer: room for rows × count of them. */
 static void print_rows(const NamedArray *array, uint64_t rows, uint64_t width, uint64_t count,
-    Class_ *row, char *buffer, const char **texts) {
+    Score *row, char *buffer, const char **texts) {
+    const uint32_t bytes = dtype_bits(array->dtype) / 8;
     for (uint64_t r = 0; r < rows; r++) {
-        for (uint64_t i = 0; i < width; i++) row[i] = (Class_){value_at(array, r * width + i), i};
+        for (uint64_t i = 0; i < width; i++) {
+            row[i].index = i;
+            (void)dtype_scalar_read(
+                array->dtype, array->data + (r * width + i) * bytes, &row[i].value);
+        }
         qsort(row, width, sizeof *row, compare);
         for (uint64_t i = 0; i < count; i++) {
             char *text = buffer + (r * count + i) * TEXT_SIZE;
@@ -75,7 +61,7 @@ Error *classification_make(const NamedArray *array, uint64_t count, NamedArray *
             rows * count, CLASSES_MAX);
     Shape shape = {.rank = one_row ? 1 : 2, .dims = {(int64_t)(one_row ? count : rows)}};
     if (!one_row) shape.dims[1] = (int64_t)count;
-    TRY(memory_alloc(width, sizeof(Class_), &row));
+    TRY(memory_alloc(width, sizeof(Score), &row));
     Error *error = memory_alloc(rows * count, TEXT_SIZE, &buffer);
     if (!error) {
         error = memory_alloc(rows * count, sizeof(char *), &texts);

@@ -8,7 +8,6 @@
 #include "scheduler/http/inference/inference_tensor.h"
 
 static const char type_bytes[] = "application/octet-stream";
-static const char length_header[] = "Inference-Header-Content-Length";
 
 /* An answer while it is made. */
 typedef struct Answer {
@@ -88,7 +87,7 @@ Error *inference_answer_write(const InferenceRequest *request, const char *model
     if (!error && answer.bytes.size) {
         char length[HTTP_HEADER_VALUE_SIZE];
         (void)snprintf(length, sizeof length, "%zu", response->text.size);
-        http_response_header(response, length_header, length);
+        http_response_header(response, HTTP_JSON_LENGTH, length);
         response->content_type = type_bytes;
         text_append_bytes(&response->text, answer.bytes.data, answer.bytes.size);
         error = text_builder_check(&response->text);

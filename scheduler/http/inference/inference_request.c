@@ -216,11 +216,10 @@ static Error *read_body(const HttpRequest *from, InferenceRequest *out) {
     const uint64_t head = from->has_json_length ? from->json_length : from->body_size;
     json_object *parameters;
     if (head > from->body_size)
-        FAIL(INVALID,
-            "Inference-Header-Content-Length is %" PRIu64 ", and the body has %" PRIu64 " bytes",
-            head, from->body_size);
+        FAIL(INVALID, HTTP_JSON_LENGTH " is %" PRIu64 ", and the body has %" PRIu64 " bytes", head,
+            from->body_size);
     if (from->has_json_length && head == 0)
-        FAIL(UNSUPPORTED, "Inference-Header-Content-Length 0: a body without JSON is not taken");
+        FAIL(UNSUPPORTED, HTTP_JSON_LENGTH " 0: a body without JSON is not taken");
     if (head > INFERENCE_JSON_MAX)
         FAIL(TOO_LARGE,
             "JSON of %" PRIu64 " bytes; at most %d are taken: send elements as bytes, with the "

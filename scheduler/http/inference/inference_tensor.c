@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/allocator.h"
+#include "kernels/tensor/dtype_scalar.h"
 
 typedef struct TypeRow {
     DType dtype;
@@ -78,12 +79,9 @@ static Error *read_float(Reading *reading, json_object *value) {
     if (!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int))
         return fail_element(reading, "a number");
     const double number = json_object_get_double(value);
-    if (reading->array->dtype == DTYPE_FLOAT64)
-        memcpy(reading->array->data + reading->count * sizeof number, &number, sizeof number);
-    else {
-        const float narrow = (float)number;
-        memcpy(reading->array->data + reading->count * sizeof narrow, &narrow, sizeof narrow);
-    }
+    const DType dtype = reading->array->dtype;
+    (void)dtype_scalar_write(
+        dtype, number, reading->array->data + reading->count * (dtype_bits(dtype) / 8));
     return NULL;
 }
 
@@ -317,14 +315,10 @@ static void print_element(const NamedArray *array, uint64_t index, TextBuilder *
     memcpy(&word, data, bytes);
     if (array->dtype == DTYPE_BOOL)
         text_append(out, word ? "true" : "false");
-    else if (array->dtype == DTYPE_FLOAT32) {
-        float value;
-        memcpy(&value, data, sizeof value);
-        print_float((double)value, 9, out);
-    } else if (array->dtype == DTYPE_FLOAT64) {
-        double value;
-        memcpy(&value, data, sizeof value);
-        print_float(value, 17, out);
+    else if (dtype_is_float(array->dtype)) {
+        double value = 0;
+        (void)dtype_scalar_read(array->dtype, data, &value);
+        print_float(value, array->dtype == DTYPE_FLOAT32 ? 9 : 17, out);
     } else if (dtype_is_signed(array->dtype)) {
         const uint32_t unused = 64 - bytes * 8;
         text_appendf(out, "%" PRId64, (int64_t)(word << unused) >> unused);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "scheduler/http/client/json_fields.h"
 #include "store/models/model_reference.h"
 
 Error *inference_model_find(
@@ -14,4 +15,45 @@ Error *inference_model_find(
     if (version && !text_is_name(version)) FAIL(INVALID, "%.80s is no version or alias", version);
     (void)snprintf(reference, sizeof reference, version ? "%s@%s" : "%s", model, version);
     return jobs->class_->find_model(jobs->self, &request->caller, reference, out_model);
+}
+
+static Error *describe(
+    const char *name, const JobsApiModel *model, InferenceModelForm *form, json_object **out) {
+    uint32_t index;
+    json_object *object;
+    TRY(executable_find_function(model->outline, "main", &index));
+    TRY(json_fields_create(&object));
+    json_fields_text(object, "name", name);
+    form(object, model, &model->outline->functions[index]);
+    *out = object;
+    return NULL;
+}
+
+Error *inference_model_answer(HttpService *service, const HttpRequest *request,
+    InferenceModelForm *form, HttpResponse *response) {
+    static const char *const no_fields[] = {NULL};
+    JobsApiModel model;
+    json_object *object = NULL;
+    TRY(http_request_check_query(request, no_fields));
+    TRY(inference_model_find(service, request, &model));
+    Error *error = describe(http_request_name(request, 0), &model, form, &object);
+    executable_release(model.outline);
+    TRY(error);
+    return http_response_json(response, object);
+}
+
+json_object *inference_model_ports(
+    const InferencePortForm *form, const Port *ports, uint32_t count) {
+    json_object *array = json_object_new_array();
+    for (uint32_t i = 0; ports && i < count; i++) {
+        const Port *port = &ports[i];
+        json_object *item = json_object_new_object(), *shape = json_object_new_array();
+        for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
+            json_object_array_add(shape, json_object_new_int64(port->shape.dims[d]));
+        json_fields_text(item, "name", port->name);
+        json_fields_add(item, form->type_key, form->type(port->dtype));
+        json_fields_add(item, form->shape_key, shape);
+        json_object_array_add(array, item);
+    }
+    return array;
 }

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/inference/inference_answer.h"
-#include "scheduler/http/routes/inference_model.h"
 #include "scheduler/http/inference/inference_tensor.h"
+#include "scheduler/http/routes/inference_model.h"
 #include "scheduler/http/server/http_service.h"
 #include "store/models/models.h"
 
@@ -31,50 +31,28 @@ Error *route_server_get(HttpService *service, const HttpRequest *request, HttpRe
 /* ---- what a model takes and gives ---- */
 
 /* Types that the protocol lacks have the names that `layover show` gives them. */
-static json_object *ports_json(const Port *ports, uint32_t count) {
-    json_object *array = json_object_new_array();
-    for (uint32_t i = 0; ports && i < count; i++) {
-        const Port *port = &ports[i];
-        const char *type = inference_type_name(port->dtype);
-        json_object *item = json_object_new_object(), *shape = json_object_new_array();
-        for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
-            json_object_array_add(shape, json_object_new_int64(port->shape.dims[d]));
-        json_fields_text(item, "name", port->name);
-        json_fields_text(item, "datatype", type ? type : dtype_name(port->dtype));
-        json_fields_add(item, "shape", shape);
-        json_object_array_add(array, item);
-    }
-    return array;
+static json_object *type_json(DType dtype) {
+    const char *name = inference_type_name(dtype);
+    return json_object_new_string(name ? name : dtype_name(dtype));
 }
 
-static Error *model_json(const char *name, const JobsApiModel *model, json_object **out) {
+static void add_metadata(json_object *object, const JobsApiModel *model, const Function *function) {
+    static const InferencePortForm form = {"datatype", "shape", type_json};
     char version[32];
-    uint32_t index;
-    json_object *object, *versions = json_object_new_array();
-    TRY(executable_find_function(model->outline, "main", &index));
-    const Function *function = &model->outline->functions[index];
+    json_object *versions = json_object_new_array();
     (void)snprintf(version, sizeof version, "%lld", (long long)model->version);
     json_object_array_add(versions, json_object_new_string(version));
-    TRY(json_fields_create(&object));
-    json_fields_text(object, "name", name);
     json_fields_add(object, "versions", versions);
-    json_fields_text(object, "platform", "layover_lvx");
-    json_fields_add(object, "inputs", ports_json(function->parameters, function->parameter_count));
-    json_fields_add(object, "outputs", ports_json(function->results, function->result_count));
-    *out = object;
-    return NULL;
+    json_fields_text(object, "platform", INFERENCE_PLATFORM);
+    json_fields_add(object, "inputs",
+        inference_model_ports(&form, function->parameters, function->parameter_count));
+    json_fields_add(
+        object, "outputs", inference_model_ports(&form, function->results, function->result_count));
 }
 
 Error *route_inference_model(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    JobsApiModel model;
-    json_object *object = NULL;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(inference_model_find(service, request, &model));
-    Error *error = model_json(http_request_name(request, 0), &model, &object);
-    executable_release(model.outline);
-    TRY(error);
-    return http_response_json(response, object);
+    return inference_model_answer(service, request, add_metadata, response);
 }
 
 Error *route_inference_ready(

@@ -22,47 +22,21 @@ static json_object *type_json(DType dtype) {
     return json_object_new_string(text);
 }
 
-static json_object *ports_json(const Port *ports, uint32_t count) {
-    json_object *array = json_object_new_array();
-    for (uint32_t i = 0; ports && i < count; i++) {
-        const Port *port = &ports[i];
-        json_object *item = json_object_new_object(), *dims = json_object_new_array();
-        for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
-            json_object_array_add(dims, json_object_new_int64(port->shape.dims[d]));
-        json_fields_text(item, "name", port->name);
-        json_fields_add(item, "data_type", type_json(port->dtype));
-        json_fields_add(item, "dims", dims);
-        json_object_array_add(array, item);
-    }
-    return array;
-}
-
 /* max_batch_size 0: the leading dimension is one of those in dims. */
-static Error *config_json(const char *name, const JobsApiModel *model, json_object **out) {
-    uint32_t index;
-    json_object *object;
-    TRY(executable_find_function(model->outline, "main", &index));
-    const Function *function = &model->outline->functions[index];
-    TRY(json_fields_create(&object));
-    json_fields_text(object, "name", name);
-    json_fields_text(object, "platform", "layover_lvx");
+static void add_config(json_object *object, const JobsApiModel *model, const Function *function) {
+    static const InferencePortForm form = {"data_type", "dims", type_json};
+    (void)model;
+    json_fields_text(object, "platform", INFERENCE_PLATFORM);
     json_fields_int(object, "max_batch_size", 0);
-    json_fields_add(object, "input", ports_json(function->parameters, function->parameter_count));
-    json_fields_add(object, "output", ports_json(function->results, function->result_count));
-    *out = object;
-    return NULL;
+    json_fields_add(object, "input",
+        inference_model_ports(&form, function->parameters, function->parameter_count));
+    json_fields_add(
+        object, "output", inference_model_ports(&form, function->results, function->result_count));
 }
 
 Error *route_inference_config(
     HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    JobsApiModel model;
-    json_object *object = NULL;
-    TRY(http_request_check_query(request, no_fields));
-    TRY(inference_model_find(service, request, &model));
-    Error *error = config_json(http_request_name(request, 0), &model, &object);
-    executable_release(model.outline);
-    TRY(error);
-    return http_response_json(response, object);
+    return inference_model_answer(service, request, add_config, response);
 }
 
 static json_object *version_json(const ModelVersion *version) {

@@ -246,7 +246,7 @@ static enum MHD_Result count_header(
     counts->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
     counts->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
     counts->authorizations += strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0;
-    counts->json_lengths += strcasecmp(name, "Inference-Header-Content-Length") == 0;
+    counts->json_lengths += strcasecmp(name, HTTP_JSON_LENGTH) == 0;
     return MHD_YES;
 }
 
@@ -254,7 +254,7 @@ static Error *check_once(HttpExchange *exchange) {
     HeadCounts counts = {0};
     (void)microhttpd.get_connection_values(exchange->mhd, MHD_HEADER_KIND, count_header, &counts);
     exchange->ambiguous = counts.lengths + counts.encodings > 1 || counts.authorizations > 1;
-    if (counts.json_lengths > 1) FAIL(INVALID, "Inference-Header-Content-Length is there twice");
+    if (counts.json_lengths > 1) FAIL(INVALID, HTTP_JSON_LENGTH " is there twice");
     if (counts.authorizations > 1) FAIL(INVALID, "Authorization is there twice");
     if (exchange->ambiguous)
         FAIL(INVALID, "Content-Length and Transfer-Encoding: one of them, once");
@@ -274,7 +274,7 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         .authorization = header(exchange->mhd, MHD_HTTP_HEADER_AUTHORIZATION),
         .content_type = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
         .content_encoding = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_ENCODING),
-        .json_length = header(exchange->mhd, "Inference-Header-Content-Length"),
+        .json_length = header(exchange->mhd, HTTP_JSON_LENGTH),
         .has_length = length != NULL,
     };
     exchange->ambiguous = is_refused(exchange);

@@ -40,6 +40,9 @@ typedef struct HttpField {
 /* The kind of socket that a connection came from. */
 typedef enum HttpOrigin { HTTP_ORIGIN_UNIX, HTTP_ORIGIN_TCP } HttpOrigin;
 
+/* The header that says how many bytes of a TENSORS body are its JSON. */
+#define HTTP_JSON_LENGTH "Inference-Header-Content-Length"
+
 /* The head as it was received; NULL for a missing header. */
 typedef struct HttpHead {
     HttpOrigin origin;
@@ -48,7 +51,7 @@ typedef struct HttpHead {
     const char *authorization;
     const char *content_type;
     const char *content_encoding;
-    const char *json_length; /* Inference-Header-Content-Length */
+    const char *json_length; /* HTTP_JSON_LENGTH */
     bool has_length;
     uint64_t content_length;
 } HttpHead;

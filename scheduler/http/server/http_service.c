@@ -78,7 +78,7 @@ static Error *check_body(HttpService *service, const HttpHead *head, HttpRequest
     const size_t digits = head->json_length ? strspn(head->json_length, "0123456789") : 0;
     if (head->json_length && (!digits || head->json_length[digits] ||
                                  !text_parse_u64(head->json_length, &request->json_length)))
-        FAIL(INVALID, "Inference-Header-Content-Length: a number of bytes is wanted");
+        FAIL(INVALID, HTTP_JSON_LENGTH ": a number of bytes is wanted");
     size_t type_size = head->content_type ? strlen(head->content_type) + 1 : 0;
     if (type_size > sizeof request->content_type)
         FAIL(INVALID, "Content-Type has more than %zu bytes", sizeof request->content_type - 1);
