@@ -39,21 +39,26 @@ THREAD_SUITES = ("base", "vm", "serialize", "store", "scheduler")
 NO_NVCC = ["-Dcuda=disabled"]
 # Each architecture takes the assembler a minute.
 NEWEST_GPU = "-Dgpu_architectures=90a"
-# What both sanitizers' builds run, the plain one doesn't: end-to-end tests run that code plainly. The suite "sanitized"
-# takes minutes, and the thread sanitizer's build runs it.
+# The sanitizers' builds run these suites, and end-to-end tests run their code as it is released: the plain build leaves
+# them out. The suite "sanitized" takes minutes; the thread sanitizer's build runs it.
 SANITIZED_SUITES = ("base", "serialize", "store", "scheduler", "sanitized")
 LOOKS_SUITE = "looks"
+
+
+def without(*suites):
+    return [word for suite in suites for word in ("--no-suite", suite)]
+
+
 BUILDS = {
-    "plain": ("build", "gcc", ["--buildtype=release", NEWEST_GPU],
-              [word for suite in (*SANITIZED_SUITES, LOOKS_SUITE) for word in ("--no-suite", suite)]),
+    "plain": ("build", "gcc", ["--buildtype=release", NEWEST_GPU], without(*SANITIZED_SUITES, LOOKS_SUITE)),
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1 -fno-omit-frame-pointer "
                                      "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
                                      "-Db_lundef=false", *NO_NVCC],
-             ["--timeout-multiplier", "5", "--no-suite", "tidy", "--no-suite", "levels", "--no-suite", "documents",
-              "--no-suite", "sanitized"]),
+             ["--timeout-multiplier", "5", *without("tidy", "levels", "documents", "sanitized")]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1", "-Db_sanitize=thread",
                                      "-Db_lundef=false", *NO_NVCC],
-             ["--timeout-multiplier", "5", "--no-suite", "single", *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
+             ["--timeout-multiplier", "5", *without("single"),
+              *(word for suite in THREAD_SUITES for word in ("--suite", suite))]),
 }
 # clang 14 misreads where glibc keeps a thread's variables of a library that was opened later (OpenMP, with oneDNN), and
 # its search for leaks then ends with a fault of its own; without the interception it does not look there.
@@ -261,7 +266,7 @@ def test_meson(part, count, options, testers=TESTERS):
 
 
 def run_looks(count):
-    if build("plain", count, ["build.ninja"]) and build("plain", count, ["tests/kernels/test_kernel_looks"]):
+    if build("plain", count, ["tests/kernels/test_kernel_looks"]):
         test_meson("plain", count, ["--suite", LOOKS_SUITE])
 
 
@@ -321,8 +326,10 @@ def run_part(part, testers):
     count, begin = Count(), time.monotonic()
     if part == "looks":
         run_looks(count)
+    elif part in END_TO_END:
+        run_end_to_end(part, count, testers)
     else:
-        (run_end_to_end if part in END_TO_END else run_meson)(part, count, testers)
+        run_meson(part, count, testers)
     say(f"{part}: took {time.monotonic() - begin:.0f} s")
     return count
 
@@ -344,7 +351,7 @@ def run_all(parts, count):
 
 
 def main():
-    known = dict.fromkeys((*BUILDS, *END_TO_END, *BY_NAME))
+    known = (*BUILDS, *END_TO_END, "looks")
     only_changed = sys.argv[1:] == ["--changed"]
     parts = () if only_changed else sys.argv[1:] or [part for part in known if part not in BY_NAME]
     unknown = [part for part in parts if part not in known]

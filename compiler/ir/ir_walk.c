@@ -28,6 +28,31 @@ IrBinding *ir_walk_next(const IrBinding *binding) {
     return inside ? inside : ir_walk_over(binding);
 }
 
+/* Returns the last binding of the blocks before number `to` that is in none of their own blocks. */
+static IrBinding *blocks_last(const IrBinding *binding, uint32_t to) {
+    for (uint32_t i = to; i > 0; i--)
+        if (binding->blocks[i - 1]->last) return binding->blocks[i - 1]->last;
+    return NULL;
+}
+
+/* Returns the last binding inside of a binding, or the binding itself. */
+static IrBinding *last_inside(IrBinding *binding) {
+    for (IrBinding *inside = binding; inside; inside = blocks_last(inside, inside->block_count))
+        binding = inside;
+    return binding;
+}
+
+IrBinding *ir_walk_last(const IrBlock *block) {
+    return block->last ? last_inside(block->last) : NULL;
+}
+
+IrBinding *ir_walk_previous(const IrBinding *binding) {
+    if (binding->previous) return last_inside(binding->previous);
+    IrBinding *parent = binding->block->parent;
+    IrBinding *beside = parent ? blocks_last(parent, binding->block->index) : NULL;
+    return beside ? last_inside(beside) : parent;
+}
+
 void ir_remove(IrBinding *binding) {
     IrBlock *block = binding->block;
     if (binding->previous)

@@ -10,6 +10,11 @@ static inline IrBinding *ir_walk_first(const IrBlock *block) { return block->fir
 IrBinding *ir_walk_next(const IrBinding *binding);
 /* Returns the next binding behind this binding's own blocks. */
 IrBinding *ir_walk_over(const IrBinding *binding);
+/* Returns the last binding of a block in program order, which may be inside of another one; NULL
+ * for an empty block. */
+IrBinding *ir_walk_last(const IrBlock *block);
+/* Returns the binding whose ir_walk_next() this one is; NULL for the first one of the function. */
+IrBinding *ir_walk_previous(const IrBinding *binding);
 
 /* Removes a binding from its block. Its results must have no uses left. */
 void ir_remove(IrBinding *binding);

@@ -51,44 +51,12 @@ static void mark_operands(bool *marks, const IrBinding *binding) {
     }
 }
 
-/* Returns the last binding of a block in the order of the program: one inside of its last one. */
-static const IrBinding *last_in(const IrBlock *block) {
-    const IrBinding *last = NULL;
-    while (block) {
-        if (block->last) last = block->last;
-        const uint32_t inner = block->last ? block->last->block_count : 0;
-        block = NULL;
-        for (uint32_t i = inner; i > 0 && !block; i--)
-            if (last->blocks[i - 1]->last) block = last->blocks[i - 1];
-    }
-    return last;
-}
-
-/* Returns the last binding in the blocks before number `from`; NULL if they are empty. */
-static const IrBinding *last_before(const IrBinding *parent, uint32_t from) {
-    const IrBinding *last = NULL;
-    for (uint32_t i = from; i > 0 && !last; i--) last = last_in(parent->blocks[i - 1]);
-    return last;
-}
-
-/* The opposite of ir_walk_next(): NULL at the start of the function. */
-static const IrBinding *before(const IrBinding *binding) {
-    const IrBinding *previous = binding->previous, *parent = binding->block->parent;
-    const IrBinding *inside = NULL;
-    if (previous)
-        inside = last_before(previous, previous->block_count);
-    else if (parent)
-        inside = last_before(parent, binding->block->index);
-    if (inside) return inside;
-    return previous ? previous : parent;
-}
-
 Error *weight_makers_mark(const IrModule *module, bool **out_marks) {
     void *marks;
     TRY(ir_side_table(module, sizeof(bool), &marks));
     for (size_t f = 0; f < module->function_count; f++) { /* readers stand behind makers */
-        const IrBinding *binding = last_in(module->functions[f]->body);
-        for (; binding; binding = before(binding)) mark_operands(marks, binding);
+        const IrBinding *binding = ir_walk_last(module->functions[f]->body);
+        for (; binding; binding = ir_walk_previous(binding)) mark_operands(marks, binding);
     }
     *out_marks = marks;
     return NULL;

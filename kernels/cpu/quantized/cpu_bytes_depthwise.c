@@ -71,13 +71,15 @@ CPU_INLINE void sum_body(const CpuBytesDepthwise *sum, int64_t first) {
             (size_t)(sum->channels - first) * sizeof *sums);
     }
 }
-CPU_VARIANTS(sum, (const CpuBytesDepthwise *sum, int64_t first), (sum, first));
-
-static void sum_portable_all(const CpuBytesDepthwise *sum) { sum_portable(sum, 0); }
+static void sum_portable(const CpuBytesDepthwise *sum) { sum_body(sum, 0); }
 
 /* ---- AVX2 ---- */
 
 #if defined(__x86_64__)
+CPU_TARGET_AVX2 static void sum_from(const CpuBytesDepthwise *sum, int64_t first) {
+    sum_body(sum, first);
+}
+
 /* Two taps of a channel are a pair of VPMADDWD. Weights of sixteen channels interleaved as their
  * elements are: channels 0 to 3 and 8 to 11, then the others. */
 enum { PAIRS_MOST = 32, PAIR_VECTORS = 2 * VECTORS };
@@ -149,7 +151,7 @@ CPU_TARGET_AVX2 static void sum_pairs(const CpuBytesDepthwise *sum) {
     const int whole = (int)(sum->channels / LANES), rest = (int)(sum->channels % LANES);
     Pairs pairs;
     if (sum->taps > 2 * PAIRS_MOST) {
-        sum_avx2(sum, 0);
+        sum_from(sum, 0);
         return;
     }
     interleave(sum, &pairs);
@@ -162,7 +164,7 @@ CPU_TARGET_AVX2 static void sum_pairs(const CpuBytesDepthwise *sum) {
         sum_vectors(sum, &pairs, whole, 1, true,
             _mm256_cmpgt_epi32(
                 _mm256_set1_epi32(rest / 2), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
-    if (rest % 2 != 0) sum_avx2(sum, sum->channels - 1);
+    if (rest % 2 != 0) sum_from(sum, sum->channels - 1);
 }
 #endif
 
@@ -225,5 +227,5 @@ CpuBytesDepthwiseSum *cpu_bytes_depthwise_for(CpuLevel level, CpuLowerForm form)
     if (level >= CPU_LEVEL_AVX2) return sum_pairs;
 #endif
     (void)level;
-    return sum_portable_all;
+    return sum_portable;
 }

@@ -37,6 +37,21 @@ static void test_ir_walk_goes_over_bindings_in_program_order(void **state) {
     assert_ptr_equal(ir_walk_over(outer), module->functions[0]->body->last);
 }
 
+static void test_ir_walk_goes_back_the_way_it_came(void **state) {
+    (void)state;
+    OWN(IrModule, module) = module_parse(text);
+    const IrBlock *body = module->functions[0]->body;
+    uint32_t count = 0;
+    IrBinding *binding = ir_walk_last(body);
+    assert_null(ir_walk_next(binding));
+    for (; binding; binding = ir_walk_previous(binding), count++) {
+        IrBinding *previous = ir_walk_previous(binding);
+        if (previous) assert_ptr_equal(ir_walk_next(previous), binding);
+        if (!previous) assert_ptr_equal(binding, ir_walk_first(body));
+    }
+    assert_int_equal(count, 6);
+}
+
 static void test_ir_walk_counts_uses_and_replaces(void **state) {
     (void)state;
     OWN(IrModule, module) = module_parse(text);
@@ -100,6 +115,7 @@ static void test_ir_walk_knows_functions_with_effects(void **state) {
 int test_ir_walk(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ir_walk_goes_over_bindings_in_program_order),
+        cmocka_unit_test(test_ir_walk_goes_back_the_way_it_came),
         cmocka_unit_test(test_ir_walk_counts_uses_and_replaces),
         cmocka_unit_test(test_ir_walk_moves_the_bindings_of_a_block),
         cmocka_unit_test(test_ir_walk_knows_functions_with_effects),
