@@ -25,6 +25,7 @@
 #include "scheduler/http/server/store_accounts.h"
 #include "scheduler/daemon/housekeeping.h"
 #include "scheduler/service/job_service.h"
+#include "scheduler/node/inference_statistics.h"
 #include "scheduler/node/metrics.h"
 #include "scheduler/migration/node_drain.h"
 #include "scheduler/migration/node_hello.h"
@@ -45,6 +46,7 @@ typedef struct Daemon {
     SettingsCache *settings;
     WorkerPool *pool;
     Metrics *metrics;
+    InferenceStatistics *inferences;
     DaemonMetrics sampled;
     WeightCache *weights; /* NULL: prepared weights are not kept */
     WeightImages images;
@@ -79,6 +81,7 @@ static void daemon_close(Daemon *daemon) {
     event_recorder_close(daemon->recorder);
     job_service_release(daemon->jobs);
     weight_cache_close(daemon->weights);
+    inference_statistics_release(daemon->inferences);
     metrics_release(daemon->metrics);
     worker_pool_release(daemon->pool);
     settings_cache_release(daemon->settings);
@@ -250,6 +253,7 @@ static Error *open_server(Daemon *daemon) {
         .migrations = daemon->migrations,
         .drain = daemon->drain,
         .metrics = daemon->metrics,
+        .inferences = daemon->inferences,
         .upload_folder = daemon->uploads,
         .compiler = daemon->options->compiler,
         .compile_memory = daemon->compile_memory,
@@ -278,6 +282,8 @@ static Error *open_all(Daemon *daemon) {
     TRY(settings_cache_create(daemon->store, &daemon->settings));
     if (cores > 1) TRY(worker_pool_create("daemon", cores - 1, &daemon->pool));
     TRY(metrics_create(&daemon->metrics));
+    TRY(inference_statistics_create(&daemon->inferences));
+    TRY(metrics_add_source(daemon->metrics, inference_statistics_source(daemon->inferences)));
     TRY(open_recorder(daemon));
     open_weights(daemon);
     TRY(migrations_hold(daemon->store));

@@ -31,7 +31,11 @@ static void receive(ControlReceiver *receiver, ControlEnd *end) {
     ServiceRun *run = CONTAINER_OF(receiver, ServiceRun, receiver);
     run->outputs = *end->outputs;
     *end->outputs = (ArrayList){0};
-    run->times = (JobsApiRunTimes){end->queue_ns, end->device_ns};
+    run->times = (JobsApiRunTimes){.queue_ns = end->queue_ns,
+        .device_ns = end->device_ns,
+        .items = 1,
+        .batch_size = 1,
+        .leads = true};
     run->error = end->owned_error;
     run->waker.wake(run->waker.self); /* the run belongs to its owner again */
 }

@@ -79,6 +79,8 @@ void test_service_open(TestServer *server) {
     server->jobs.settings = server->settings;
     server->service.jobs = memory_jobs_api(&server->jobs);
     server->service.metrics = server->metrics;
+    assert_ok(inference_statistics_create(&server->inferences));
+    server->service.inferences = server->inferences;
     server->service.upload_folder = server->uploads;
     server->service.compiler = getenv("LAYOVER_BIN") ? getenv("LAYOVER_BIN") : "/bin/false";
     assert_ok(node_identity_claim(server->store, &(Digest){{1}}, &identity));
@@ -107,6 +109,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 void test_server_close(TestServer *server) {
     http_server_close(server->server);
     metrics_release(server->metrics);
+    inference_statistics_release(server->inferences);
     settings_cache_release(server->settings);
     catalog_close(server->catalog);
     store_close(server->store);

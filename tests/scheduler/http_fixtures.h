@@ -1,6 +1,7 @@
 #pragma once
 /* A server on a temporary home: its store, tenants, tokens, jobs in memory; and bytes sent to it by
  * hand. */
+#include "scheduler/node/inference_statistics.h"
 #include "scheduler/node/settings_cache.h"
 #include "scheduler/http/client/http_client.h"
 #include "scheduler/http/server/http_server.h"
@@ -26,6 +27,7 @@ typedef struct TestServer {
     SettingsCache *settings;
     Catalog *catalog;
     Metrics *metrics;
+    InferenceStatistics *inferences;
     MemoryJobs jobs;
     HttpService service;
     HttpServer *server;

@@ -17,6 +17,13 @@ Error *inference_model_find(
     return jobs->class_->find_model(jobs->self, &request->caller, reference, out_model);
 }
 
+InferenceSubject inference_model_subject(const HttpRequest *request, const JobsApiModel *model) {
+    InferenceSubject subject = {
+        .tenant = request->caller.tenant, .version = model->version, .identity = model->identity};
+    (void)snprintf(subject.model, sizeof subject.model, "%s", http_request_name(request, 0));
+    return subject;
+}
+
 static Error *describe(
     const char *name, const JobsApiModel *model, InferenceModelForm *form, json_object **out) {
     uint32_t index;

@@ -1,9 +1,10 @@
 #pragma once
-/* The model that an address of the Open Inference Protocol names. Called by route_inference.c and
- * route_repository.c, on handler threads. */
+/* The model that an address of the Open Inference Protocol names. Called by route_inference.c,
+ * route_repository.c and route_statistics.c, on handler threads. */
 #include <json-c/json_object.h>
 
 #include "scheduler/http/server/http_service.h"
+#include "scheduler/node/inference_statistics.h"
 
 #define INFERENCE_PLATFORM "layover_lvx" /* what runs the models */
 
@@ -11,6 +12,9 @@
  * or alias, that is its second one. Errors: INVALID a name; NOT_FOUND. */
 MUST_CHECK Error *inference_model_find(
     HttpService *service, const HttpRequest *request, JobsApiModel *out_model);
+
+/* The version under which requests of the model are counted. */
+InferenceSubject inference_model_subject(const HttpRequest *request, const JobsApiModel *model);
 
 /* Adds what one form of a model's description has beside the name. function: main. */
 typedef void InferenceModelForm(

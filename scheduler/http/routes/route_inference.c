@@ -8,13 +8,12 @@
 #include "scheduler/http/inference/inference_tensor.h"
 #include "scheduler/http/routes/inference_model.h"
 #include "scheduler/http/server/http_service.h"
-#include "store/models/models.h"
 
 static const char *const no_fields[] = {NULL};
 
 /* The extensions of the protocol that this server has. */
 static const char *const extensions[] = {"binary_tensor_data", "classification",
-    "model_configuration", "model_repository", "parameters", "schedule_policy"};
+    "model_configuration", "model_repository", "parameters", "schedule_policy", "statistics"};
 
 Error *route_server_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     json_object *object, *list = json_object_new_array();
@@ -73,10 +72,23 @@ Error *route_inference_ready(
 /* A request whose run is under way. */
 typedef struct Inference {
     InferenceRequest request;
-    char model[MODEL_NAME_SIZE];
-    int64_t version;
+    struct InferenceStatistics *statistics;
+    InferenceSubject subject;
+    InferenceSample sample;
+    uint64_t begin_ns;
     JobsApiRun run; /* zeroed once its end was asked for */
 } Inference;
+
+static uint64_t now_ns(void) { return clock_now_ns(clock_real()); }
+
+/* Counts a request that has an answer. */
+static void count(Inference *inference, bool failed) {
+    InferenceSample *sample = &inference->sample;
+    sample->failed = failed;
+    sample->ns[failed ? INFERENCE_PART_FAIL : INFERENCE_PART_SUCCESS] =
+        now_ns() - inference->begin_ns;
+    inference_statistics_add(inference->statistics, &inference->subject, sample);
+}
 
 static void start(void *self, HttpWaker waker) {
     const Inference *inference = self;
@@ -88,15 +100,32 @@ static void cut(void *self) {
     inference->run.cut(inference->run.self);
 }
 
-static Error *finish(void *self, HttpResponse *response) {
-    Inference *inference = self;
+/* Ends the run and writes its outputs. */
+static Error *write_answer(Inference *inference, HttpResponse *response) {
     const JobsApiRun run = inference->run;
+    InferenceSample *sample = &inference->sample;
+    const InferenceSubject *subject = &inference->subject;
     ArrayList OWN_ARRAYS(outputs) = {0};
     JobsApiRunTimes times;
     inference->run = (JobsApiRun){0};
+    const uint64_t begin_ns = now_ns();
     TRY(run.end(run.self, &outputs, &times));
-    return inference_answer_write(
-        &inference->request, inference->model, inference->version, &outputs, response);
+    TRY(inference_answer_write(
+        &inference->request, subject->model, subject->version, &outputs, response));
+    sample->ns[INFERENCE_PART_QUEUE] = times.queue_ns;
+    sample->ns[INFERENCE_PART_COMPUTE_INFER] = times.device_ns;
+    sample->ns[INFERENCE_PART_COMPUTE_OUTPUT] = now_ns() - begin_ns;
+    sample->items = times.items;
+    sample->batch_size = times.batch_size;
+    sample->leads = times.leads;
+    return NULL;
+}
+
+static Error *finish(void *self, HttpResponse *response) {
+    Inference *inference = self;
+    Error *error = write_answer(inference, response);
+    count(inference, error != NULL);
+    return error;
 }
 
 static void close_inference(void *self) {
@@ -117,18 +146,21 @@ static Error *make_run(
     if (request->timeout_us)
         submission.deadline =
             clock_real().calendar_s(clock_real().self) + (double)request->timeout_us * 1e-6;
-    inference->version = model->version;
     return jobs->class_->run(
         jobs->self, caller, model, &submission, &request->inputs, &inference->run);
 }
 
 static Error *begin(HttpService *service, const HttpRequest *request, Inference *inference) {
     JobsApiModel model;
+    inference->begin_ns = now_ns();
     TRY(inference_model_find(service, request, &model));
-    (void)snprintf(inference->model, sizeof inference->model, "%s", http_request_name(request, 0));
+    inference->statistics = service->inferences;
+    inference->subject = inference_model_subject(request, &model);
     Error *error = inference_request_read(request, &inference->request);
     if (!error) error = make_run(service, &request->caller, &model, inference);
     executable_release(model.outline);
+    if (error) count(inference, true);
+    inference->sample.ns[INFERENCE_PART_COMPUTE_INPUT] = now_ns() - inference->begin_ns;
     return error;
 }
 

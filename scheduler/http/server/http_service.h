@@ -23,13 +23,14 @@ typedef struct HttpService {
     Accounts accounts;
     JobsApi jobs;
     Metrics *metrics;
-    const char *upload_folder;           /* for temporary files: a folder in the home */
-    const char *compiler;                /* the layover binary that compiles uploaded models */
-    struct MemoryBudget *compile_memory; /* NULL: each process gets compile_child.h's limit */
-    const char *version;                 /* of Layover; NULL: not reported */
-    uint64_t node;                       /* this home's number */
-    const struct NodeCalls *nodes;       /* NULL: the daemon speaks to no other nodes */
-    struct Migrations *migrations;       /* NULL: no job arrives or departs; also drain */
+    struct InferenceStatistics *inferences; /* NULL: inference requests are not counted */
+    const char *upload_folder;              /* for temporary files: a folder in the home */
+    const char *compiler;                   /* the layover binary that compiles uploaded models */
+    struct MemoryBudget *compile_memory;    /* NULL: each process gets compile_child.h's limit */
+    const char *version;                    /* of Layover; NULL: not reported */
+    uint64_t node;                          /* this home's number */
+    const struct NodeCalls *nodes;          /* NULL: the daemon speaks to no other nodes */
+    struct Migrations *migrations;          /* NULL: no job arrives or departs; also drain */
     struct NodeDrain *drain;
     atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;

@@ -184,6 +184,9 @@ typedef struct JobsApiModel {
 /* The times of a transient run. */
 typedef struct JobsApiRunTimes {
     uint64_t queue_ns, device_ns;
+    uint64_t items;      /* of the request; 1 where items are not counted */
+    uint64_t batch_size; /* items of the run that it had a part in */
+    bool leads;          /* of all requests of one run, one leads */
 } JobsApiRunTimes;
 
 /* A transient run under way. Threads: begin and end are called by its owner. */
@@ -194,6 +197,7 @@ typedef struct JobsApiRun {
      * Must not wait. Threads: any. */
     void (*cut)(void *self);
     /* Returns the run's result after the wake, and frees the run. out_outputs: empty before.
+     * out_times: set also when the run failed.
      * Errors: EXHAUSTED a quota; CANCELLED; UNREACHABLE; whatever the function fails with. */
     Error *(*end)(void *self, ArrayList *out_outputs, JobsApiRunTimes *out_times);
     /* Called instead of begin and end, to drop a run that never began. */
