@@ -103,6 +103,28 @@ static void test_run_outputs_refuse_what_is_no_array(void **state) {
     assert_fails_saying(UNSUPPORTED, "output t is a string", outputs_of("text", &arrays));
 }
 
+/* What is printed is what a file gets. */
+static void test_run_outputs_are_collected_for_printing(void **state) {
+    (void)state;
+    ToolsRun OWN_RUN(run) = {0};
+    OWN(Execution, execution) = NULL;
+    ArrayList OWN_ARRAYS(earlier) = {0};
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    NamedArray array;
+    static const char *const texts[] = {"text"};
+    const Shape shape = shape_make(1, (const int64_t[]){1});
+    tools_run_open(program, &run);
+    assert_ok(tools_run_function(&run, "yields", &execution));
+    assert_ok(named_array_init_texts(&array, "before", &shape, texts));
+    assert_ok(array_list_add(&earlier, &array));
+    assert_ok(run_outputs_collect(execution, &earlier, &arrays));
+    assert_int_equal(arrays.count, 4);
+    assert_string_equal(find(&arrays, "before", DTYPE_STRING)->texts[0], "text");
+    (void)find(&arrays, "yield.0", DTYPE_FLOAT32);
+    assert_int_equal(find(&arrays, "last", DTYPE_INT64)->data[0], 5);
+    assert_string_equal(earlier.items[0].texts[0], "text");
+}
+
 int test_run_outputs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_outputs_of_one_tensor),
@@ -111,6 +133,7 @@ int test_run_outputs(void) {
         cmocka_unit_test(test_run_outputs_of_nothing),
         cmocka_unit_test(test_run_outputs_hold_what_was_yielded),
         cmocka_unit_test(test_run_outputs_refuse_what_is_no_array),
+        cmocka_unit_test(test_run_outputs_are_collected_for_printing),
     };
     return cmocka_run_group_tests_name("run_outputs", tests, NULL, NULL);
 }

@@ -6,10 +6,11 @@
 #include "tools/client/job_checkpoint.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/output_pieces.h"
+#include "tools/client/output_show.h"
 #include "tools/client/route_call.h"
 
 const CommandOption command_result_options[] = {
-    {"output", "FILE.npz", false, "where the outputs go (also -o)"},
+    OUTPUT_OPTION,
     {"partial", NULL, false, "the outputs so far of a job that has not succeeded"},
     {0},
 };
@@ -41,26 +42,23 @@ static Error *check_state(const CommandContext *context, json_object *job) {
 Error *command_result(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
     HttpClientReply OWN_REPLY(reply) = {0};
-    json_object *job;
-    const char *id = context->arguments[0], *output = command_option(context, "output");
-    if (!output) FAIL(USAGE, "result: --output FILE.npz is missing");
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    OWN_JSON(job) = NULL;
+    const char *id = context->arguments[0], *file = output_file(context);
     TRY(remote_need(context, &client));
     TRY(remote_ask_route(client, ROUTE_JOB_GET, &id, &job));
-    Error *error = check_state(context, job);
-    if (!error) error = output_pieces_fetch(client, job, output, &reply);
-    if (error) {
-        json_object_put(job);
-        return error;
-    }
-    if (!context->json) {
-        printf("%s: %s, %.1f MB\n", output, remote_text(job, "state"), (double)reply.bytes / 1e6);
-        json_object_put(job);
+    TRY(check_state(context, job));
+    TRY(file ? output_pieces_fetch(client, job, file, &reply)
+             : output_pieces_read(client, job, &outputs, &reply));
+    if (!output_is_json(context)) {
+        if (!file) return output_show(&outputs);
+        printf("%s: %s, %.1f MB\n", file, remote_text(job, "state"), (double)reply.bytes / 1e6);
         return NULL;
     }
     json_object_object_del(job, "events");
-    json_fields_text(job, "file", output);
+    if (file) json_fields_text(job, "file", file);
     json_fields_int(job, "next", reply.next);
-    return command_print_json(job);
+    return output_show_json(context, json_object_get(job), file ? NULL : &outputs);
 }
 
 /* The file is durable, so the daemon need not keep the job's data for another restore. */

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/name_map.h"
 #include "serialize/arrays/npz.h"
-#include "tools/client/job_watch.h"
+#include "tools/client/temporary_file.h"
 
 /* The arrays of one name, in the order of the answers. */
 typedef struct Group {
@@ -60,14 +60,18 @@ static Error *add_array(Pieces *pieces, NamedArray *inout_array) {
     return array_list_add(&group->items, inout_array);
 }
 
-static Error *read_piece(Pieces *pieces, const char *path) {
-    ArrayList OWN_ARRAYS(arrays) = {0};
+static Error *read_arrays(const char *path, ArrayList *out_arrays) {
     uint8_t *data;
     size_t size;
     TRY(file_read(path, SIZE_MAX >> 1, &data, &size));
-    Error *error = npz_read(data, size, UINT64_MAX, &arrays);
+    Error *error = npz_read(data, size, UINT64_MAX, out_arrays);
     memory_unmap(data, size);
-    TRY(error_wrap(error, "%s", path));
+    return error_wrap(error, "%s", path);
+}
+
+static Error *read_piece(Pieces *pieces, const char *path) {
+    ArrayList OWN_ARRAYS(arrays) = {0};
+    TRY(read_arrays(path, &arrays));
     for (size_t i = 0; i < arrays.count; i++) TRY(add_array(pieces, &arrays.items[i]));
     return NULL;
 }
@@ -151,4 +155,12 @@ Error *output_pieces_fetch(
     TRY(read_piece(&pieces, path));
     TRY(get_rest(client, id, outputs, path, &pieces, reply));
     return write_pieces(&pieces, path);
+}
+
+Error *output_pieces_read(
+    HttpClient *client, json_object *job, ArrayList *out_arrays, HttpClientReply *reply) {
+    TemporaryFile OWN_TEMPORARY(file) = {0};
+    TRY(temporary_file_create(&file));
+    TRY(output_pieces_fetch(client, job, file.path, reply));
+    return read_arrays(file.path, out_arrays);
 }

@@ -2,10 +2,8 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/allocator.h"
 #include "base/checked.h"
@@ -18,10 +16,7 @@
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
 
-void job_inputs_deinit(JobInputs *inputs) {
-    if (inputs->temporary) (void)unlink(inputs->path);
-    inputs->temporary = false;
-}
+void job_inputs_deinit(JobInputs *inputs) { temporary_file_delete(&inputs->made); }
 
 /* Returns the folder of NAME=FOLDER, or NULL if the option names no folder. */
 static const char *folder_of(const char *option) {
@@ -148,25 +143,13 @@ static Error *write_file(const char *path, const ArrayList *list) {
     return file_output_commit(output);
 }
 
-static Error *make_temporary(JobInputs *out) {
-    const char *folder = getenv("TMPDIR");
-    int length = snprintf(
-        out->path, sizeof out->path, "%s/layover.XXXXXX", folder && *folder ? folder : "/tmp");
-    int descriptor = length < (int)sizeof out->path ? mkstemp(out->path) : -1;
-    if (descriptor < 0) FAIL(IO, "a temporary file cannot be made; TMPDIR says where");
-    (void)close(descriptor);
-    out->temporary = true;
-    return NULL;
-}
-
 Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInputs *out) {
     JobInputs OWN_INPUTS(inputs) = {0};
     ArrayList OWN_ARRAYS(list) = {0};
     const char *option = command_option(context, "input");
     bool single = option && !command_option_at(context, "input", 1);
-    if (single && text_ends_with(option, ".npz") && strlen(option) < sizeof inputs.path) {
-        memcpy(out->path, option, strlen(option) + 1);
-        out->temporary = false;
+    if (single && text_ends_with(option, ".npz")) {
+        *out = (JobInputs){.given = option};
         return NULL;
     }
     for (uint32_t i = 0; (option = command_option_at(context, "input", i)); i++)
@@ -175,10 +158,10 @@ Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInp
         else
             TRY(run_inputs_read_option(option, NULL, &list));
     TRY(array_list_check_names(&list));
-    TRY(make_temporary(&inputs));
-    TRY(write_file(inputs.path, &list));
+    TRY(temporary_file_create(&inputs.made));
+    TRY(write_file(inputs.made.path, &list));
     *out = inputs;
-    inputs.temporary = false;
+    inputs.made.exists = false;
     return NULL;
 }
 
@@ -194,7 +177,9 @@ Error *job_inputs_send(
                       .content_type = "application/json",
                       .data = text,
                       .size = strlen(text)},
-            {.name = "inputs", .content_type = "application/octet-stream", .path = inputs->path}},
+            {.name = "inputs",
+                .content_type = "application/octet-stream",
+                .path = inputs->given ? inputs->given : inputs->made.path}},
         .part_count = 2,
     };
     TRY(http_client_call(client, &call, &reply));

@@ -2,10 +2,11 @@
 /* Sends a job's inputs to a daemon: all --input options as one .npz file. Callers:
  * command_submit.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/remote.h"
+#include "tools/client/temporary_file.h"
 
 typedef struct JobInputs {
-    char path[4096];
-    bool temporary;
+    const char *given; /* the caller's own file; NULL: `made` has the inputs */
+    TemporaryFile made;
 } JobInputs;
 
 /* Makes the file. A single .npz file is used unchanged; all other inputs go into a temporary file.

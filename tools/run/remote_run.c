@@ -107,8 +107,9 @@ static ExecutionTraffic read_traffic(json_object *job) {
         .waits = (uint64_t)remote_int(from, "waits")};
 }
 
-static Error *print_answer(
-    const CommandContext *context, json_object *job, bool suspended, uint64_t checkpoint_bytes) {
+/* outputs: to be printed, or NULL. */
+static Error *print_answer(const CommandContext *context, json_object *job, bool suspended,
+    uint64_t checkpoint_bytes, const ArrayList *outputs) {
     const double took = remote_real(job, "finished") - remote_real(job, "started");
     const double seconds = isfinite(took) ? took : remote_real(job, "device_seconds");
     return run_report_print(context, &(RunReport){.suspended = suspended,
@@ -117,13 +118,16 @@ static Error *print_answer(
                                          .peak_bytes = remote_int(job, "peak_bytes"),
                                          .checkpoint_bytes = checkpoint_bytes,
                                          .traffic = read_traffic(job),
-                                         .seconds = isfinite(seconds) ? seconds : 0});
+                                         .seconds = isfinite(seconds) ? seconds : 0,
+                                         .outputs = outputs});
 }
 
 /* Follows the new job, fetches its outputs or checkpoint, and forgets the job. */
 static Error *finish(CommandContext *context, HttpClient *client, const char *id) {
     OWN_JSON(job) = NULL;
     HttpClientReply OWN_REPLY(reply) = {0};
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    const char *file = output_file(context);
     uint64_t bytes = 0;
     Progress progress = progress_start(context, "running");
     progress_update(&progress, 0, 0);
@@ -144,7 +148,8 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
         forget(client, id);
         context->exit_code = job_watch_exit_code(watch.state);
     } else if (strcmp(watch.state, "succeeded") == 0) {
-        TRY(output_pieces_fetch(client, job, command_option(context, "output"), &reply));
+        TRY(file ? output_pieces_fetch(client, job, file, &reply)
+                 : output_pieces_read(client, job, &outputs, &reply));
         forget(client, id);
     } else {
         bool cancelled = strcmp(watch.state, "cancelled") == 0;
@@ -152,7 +157,7 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
         return error_make(cancelled ? ERROR_CANCELLED : ERROR_FAILED, __FILE__, __LINE__,
             "job %s %s%s%s", id, watch.state, watch.why[0] ? ": " : "", watch.why);
     }
-    return print_answer(context, job, suspended, bytes);
+    return print_answer(context, job, suspended, bytes, suspended || file ? NULL : &outputs);
 }
 
 Error *remote_run_model(CommandContext *context, HttpClient *client) {

@@ -70,3 +70,6 @@ MUST_CHECK Error *run_inputs_read(const CommandContext *context, const Executabl
  * earlier: outputs that were taken before; NULL: none. */
 MUST_CHECK Error *run_outputs_write(
     Execution *execution, const ArrayList *earlier, const char *path);
+/* Copies the same arrays to a list. Errors: also INVALID two arrays of one name. */
+MUST_CHECK Error *run_outputs_collect(
+    Execution *execution, const ArrayList *earlier, ArrayList *out_arrays);

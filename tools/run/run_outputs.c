@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "serialize/arrays/array_values.h"
 #include "serialize/arrays/npz.h"
@@ -34,4 +35,28 @@ Error *run_outputs_write(Execution *execution, const ArrayList *earlier, const c
     TRY(write_yields(execution, sink));
     TRY(npz_writer_finish(writer));
     return file_output_publish(output); /* not synced: another run gives the same bits */
+}
+
+static Error *add_to_list(void *self, NamedArray *inout_array) {
+    return array_list_add(self, inout_array);
+}
+
+static Error *add_copy(const NamedArray *array, ArrayList *list) {
+    NamedArray copy = {0};
+    if (array->dtype == DTYPE_STRING)
+        TRY(named_array_init_texts(
+            &copy, array->name, &array->shape, (const char *const *)array->texts));
+    else
+        TRY(named_array_init(&copy, array->name, array->dtype, &array->shape));
+    if (array->size > 0) memcpy(copy.data, array->data, (size_t)array->size);
+    return array_list_add(list, &copy);
+}
+
+Error *run_outputs_collect(Execution *execution, const ArrayList *earlier, ArrayList *out_arrays) {
+    const ArraySink sink = {.add = add_to_list, .self = out_arrays};
+    TRY(array_values_export_result(execution, sink));
+    for (size_t i = 0; earlier && i < earlier->count; i++)
+        TRY(add_copy(&earlier->items[i], out_arrays));
+    TRY(write_yields(execution, sink));
+    return array_list_check_names(out_arrays);
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -20,7 +21,8 @@ typedef struct RunOutcome {
 /* Checks before the run whether the file can be written. */
 static Error *check_writable(const CommandContext *context, const char *option) {
     OWN(FileOutput, probe) = NULL;
-    const char *path = command_option(context, option);
+    const char *path =
+        strcmp(option, "output") == 0 ? output_file(context) : command_option(context, option);
     return path ? file_output_create(path, &probe) : NULL;
 }
 
@@ -28,8 +30,6 @@ Error *run_options_check(const CommandContext *context) {
     int64_t ignored;
     bool suspends =
         command_flag(context, "suspend-after") || command_flag(context, "suspend-after-ms");
-    if (!command_flag(context, "output"))
-        FAIL(USAGE, "%s: --output FILE.npz is missing", context->command->verb);
     if (suspends && !command_flag(context, "checkpoint"))
         FAIL(USAGE, "%s: --suspend-after needs --checkpoint FILE", context->command->verb);
     TRY(command_integer(context, "suspend-after", 1, INT64_MAX, 1, &ignored));
@@ -120,9 +120,12 @@ static void print_stats(const RunReport *report) {
 Error *run_report_print(const CommandContext *context, const RunReport *report) {
     const char *state = report->suspended ? "suspended" : "succeeded";
     json_object *object;
-    if (!context->json) {
-        printf("%s: %s\n", state,
-            command_option(context, report->suspended ? "checkpoint" : "output"));
+    if (!output_is_json(context)) {
+        if (report->outputs)
+            TRY(output_show(report->outputs));
+        else
+            printf("%s: %s\n", state,
+                command_option(context, report->suspended ? "checkpoint" : "output"));
         if (command_flag(context, "stats")) print_stats(report);
         return NULL;
     }
@@ -139,11 +142,11 @@ Error *run_report_print(const CommandContext *context, const RunReport *report) 
         json_object_put(object);
         return error;
     }
-    return command_print_json(object);
+    return output_show_json(context, object, report->outputs);
 }
 
-static Error *answer(
-    const CommandContext *context, const RunMachine *machine, const RunOutcome *outcome) {
+static Error *answer(const CommandContext *context, const RunMachine *machine,
+    const RunOutcome *outcome, const ArrayList *outputs) {
     const ExecutionCounters counters = execution_get_counters(machine->execution);
     return run_report_print(context, &(RunReport){.suspended = outcome->suspended,
                                          .instructions = (int64_t)counters.instructions,
@@ -151,7 +154,8 @@ static Error *answer(
                                          .peak_bytes = (int64_t)run_machine_peak_bytes(machine),
                                          .checkpoint_bytes = outcome->checkpoint_bytes,
                                          .traffic = execution_get_traffic(machine->execution),
-                                         .seconds = outcome->seconds});
+                                         .seconds = outcome->seconds,
+                                         .outputs = outputs});
 }
 
 Error *run_to_end(CommandContext *context, RunMachine *machine) {
@@ -164,15 +168,19 @@ Error *run_to_end(CommandContext *context, RunMachine *machine) {
     Error *error = run_all(context, machine, &outcome);
     progress_end(&progress);
     TRY(error);
-    const char *checkpoint = command_option(context, "checkpoint");
+    const char *checkpoint = command_option(context, "checkpoint"), *file = output_file(context);
+    const ArrayList *earlier = machine->job ? &machine->job->outputs : NULL;
+    ArrayList OWN_ARRAYS(outputs) = {0};
+    const bool shown = !outcome.suspended && !file;
     if (outcome.suspended && !checkpoint)
         FAIL(INTERRUPTED, "stopped by a signal; --checkpoint FILE would have kept what was done");
     if (outcome.suspended) {
         TRY(run_machine_checkpoint(machine, checkpoint, &outcome.checkpoint_bytes));
         context->exit_code = EXIT_SUSPENDED;
-    } else
-        TRY(run_outputs_write(machine->execution, machine->job ? &machine->job->outputs : NULL,
-            command_option(context, "output")));
+    } else if (file)
+        TRY(run_outputs_write(machine->execution, earlier, file));
+    else
+        TRY(run_outputs_collect(machine->execution, earlier, &outputs));
     run_profile_print(&profile, context);
-    return answer(context, machine, &outcome);
+    return answer(context, machine, &outcome, shown ? &outputs : NULL);
 }

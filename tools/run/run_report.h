@@ -2,12 +2,12 @@
 /* Runs to the end or to a suspension, and prints the answer of the verbs run and resume. Callers:
  * command_run.c, command_resume.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/native_options.h"
+#include "tools/client/output_show.h"
 #include "tools/run/run_machine.h"
 
 /* Options that the verbs run and resume share. */
 #define RUN_SHARED_OPTIONS                                                                         \
-    {"output", "FILE.npz", false, "where the outputs go (also -o)"},                               \
-        {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},                  \
+    OUTPUT_OPTION, {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},       \
         {"threads", "N", false, "threads a kernel may use; never changes the bits (default 1)"},   \
         {"suspend-after", "N", false, "suspends after N instructions; needs --checkpoint"},        \
         {"suspend-after-ms", "T", false, "suspends after T milliseconds; needs --checkpoint"},     \
@@ -26,6 +26,7 @@ typedef struct RunReport {
     uint64_t checkpoint_bytes;
     double seconds;
     ExecutionTraffic traffic; /* means nothing if instructions is -1 */
+    const ArrayList *outputs; /* to be printed; NULL: a file has them, or the run was suspended */
 } RunReport;
 MUST_CHECK Error *run_report_print(const CommandContext *context, const RunReport *report);
 

@@ -131,6 +131,10 @@ def test_check_finite_names_the_first_bad_result(home, tmp_path):
         [value("x", FLOAT, [2])], [value("y", FLOAT, [2])])))
     source = write_npz(tmp_path / "in.npz", x=np.array([1, -1], "f4"))
     home.call("run", "root", "--input", source, "--output", tmp_path / "o.npz")
+    shown = home.call("run", "root", "--input", source, as_json=False)
+    assert (shown.out, shown.err) == ("y: float32 [2]\n  [  1, NaN]\n", "")
+    shown = home.call("run", "root", "--input", source, "-o", "-", as_json=False)
+    assert json.loads(shown.out)["outputs"] == [{"name": "y", "dtype": "float32", "shape": [2], "data": [1, "NaN"]}]
     home.refuses("run", "root", "--input", source, "--output", tmp_path / "p.npz", "--check-finite", words=["Sqrt"])
 
 

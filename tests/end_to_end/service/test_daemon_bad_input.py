@@ -170,6 +170,8 @@ def test_a_job_says_which_item_failed_and_keeps_those_before(served, tmp_path):
     served.home.refuses("result", job, "--output", tmp_path / "no.npz", words=["failed"])
     served.home.call("result", job, "--output", tmp_path / "out.npz", "--partial")
     assert load(tmp_path / "out.npz")["y"].tolist() == list(range(57))
+    shown = served.home.call("result", job, "--partial").json
+    assert shown["outputs"] == [{"name": "y", "dtype": "int64", "shape": [57], "data": list(range(57))}]
 
 
 # Quotas ----------------------------------------------------------------------------------------------------------
