@@ -331,7 +331,7 @@ LAYOVER_API LayoverError *layover_execution_invoke_saved(
 LAYOVER_API LayoverError *layover_execution_get_output(LayoverExecution *execution,
     const uint32_t *path, uint32_t path_count, LayoverValue *out_value);
 
-/* ---- Where an execution stands, what it yields, and checkpoints in memory. ---- */
+/* ---- Where an execution stands, and what it yields. ---- */
 
 /* A function that was called and has not returned. */
 typedef struct LayoverFrame {
@@ -371,6 +371,82 @@ LAYOVER_API LayoverError *layover_execution_run_to_yield(
  * layover_execution_run is EXHAUSTED, and goes on when some were taken. *out_found 0: none. */
 LAYOVER_API LayoverError *layover_execution_take_yield(
     LayoverExecution *execution, LayoverValue *out_value, int *out_found);
+
+/* ---- Watching an execution: each call, its time, the time of a whole function. ---- */
+
+/* A call of an operator or of a packed function; or, under the names vm.builtin.make_closure and
+ * vm.builtin.invoke_closure, the making and the call of a closure of bytecode, whose own calls come
+ * between its two. */
+typedef struct LayoverCall {
+    const char *name;
+    const char *function; /* the function whose code calls */
+    uint32_t pc;
+    int is_before;      /* not 0: the call comes next; 0: it has ended */
+    const char *kernel; /* after an operator: what computed it; else "" */
+    uint32_t argument_count;
+    LayoverValue *arguments; /* nil for what is absent, packed, or a tensor that is not written */
+    uint32_t result_count;   /* 0 before */
+    LayoverValue *results;
+} LayoverCall;
+/* A function that is called before and after each call. The values are released after it; a value
+ * that it keeps it replaces by nil, and releases it later. Tensors may have the execution's own
+ * bytes: they are read only, and as long as the instrument runs.
+ *
+ * inout_skip: set it to 1 before a call to leave the call out: its result is nil then, and tensors
+ *             that it would write stay unwritten.
+ * Returns NULL, or the text of an error, which fails the execution and lives until the next call.
+ * It must not run a model. */
+typedef const char *LayoverInstrument(void *context, LayoverCall *call, int *inout_skip);
+/* Sets the instrument of an execution, between two runs; NULL removes it. It is no part of
+ * checkpoints. The context outlives the execution. Errors: CONFLICT a profile is recorded. */
+LAYOVER_API LayoverError *layover_execution_set_instrument(
+    LayoverExecution *execution, LayoverInstrument *instrument, void *context);
+
+/* A call as a profile has it. */
+typedef struct LayoverProfileRow {
+    const char *name;
+    const char *kernel; /* what computed an operator; "" for a packed function */
+    const char *shapes; /* of the arguments: "float32[2, 3], int64[]"; at most 16 of them */
+    uint64_t start_ns;  /* since the profile's begin */
+    uint64_t ns;        /* with the wait for the device */
+} LayoverProfileRow;
+/* Holds everything that it points to. */
+typedef struct LayoverProfile {
+    uint32_t row_count;
+    const LayoverProfileRow *rows; /* by their end; without closures, whose calls have rows */
+    uint64_t ns;                   /* from the profile's begin to its end */
+    const char *device;            /* such as "cpu" */
+} LayoverProfile;
+/* Records each call from now on, at most 1,048,576: a run with more is EXHAUSTED. Errors: CONFLICT
+ * the execution has an instrument, or a profile is recorded. */
+LAYOVER_API LayoverError *layover_execution_start_profile(LayoverExecution *execution);
+/* Ends the recording. The caller frees the profile. Errors: CONFLICT nothing is recorded. */
+LAYOVER_API LayoverError *layover_execution_take_profile(
+    LayoverExecution *execution, LayoverProfile **out_profile);
+LAYOVER_API void layover_profile_free(LayoverProfile *profile);
+
+/* How a function is timed: `repeat` times the mean of `number` runs. */
+typedef struct LayoverTimeOptions {
+    uint32_t repeat;        /* 0: 5; at most 10,000 */
+    uint64_t number;        /* 0: as many as min_repeat_ms needs, and 100 ms if that is 0, too */
+    uint32_t min_repeat_ms; /* number is doubled until a repeat takes so long */
+} LayoverTimeOptions;
+typedef struct LayoverTiming {
+    uint32_t repeat;
+    uint64_t number;
+    double min_s, mean_s, median_s, max_s; /* of one run, over the repeats */
+} LayoverTiming;
+/* Times a function; each run is an execution of its own. Runs that come first and do not count warm
+ * it up.
+ *
+ * options: NULL: all 0.
+ * out_seconds: NULL, or room for `repeat` numbers: the time of a run in each repeat.
+ * Errors: INVALID; those of the function; CONFLICT a host function runs on this thread. */
+LAYOVER_API LayoverError *layover_model_time_evaluator(LayoverModel *model, const char *function,
+    const LayoverValue *arguments, uint32_t argument_count, const LayoverTimeOptions *options,
+    LayoverTiming *out_timing, double *out_seconds);
+
+/* ---- Checkpoints in memory. ---- */
 
 /* Writes a checkpoint's bytes, those of layover_execution_checkpoint. The caller frees them with
  * layover_bytes_free. */

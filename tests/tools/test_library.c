@@ -13,6 +13,7 @@
 #include "tests/tools/test_library_home.h"
 #include "tests/tools/test_library_inspect.h"
 #include "tests/tools/test_library_module.h"
+#include "tests/tools/test_library_watch.h"
 
 enum { LENGTH = 3 };
 
@@ -348,5 +349,5 @@ int main(void) {
         cmocka_unit_test(test_library_is_the_version_of_its_header),
     };
     return cmocka_run_group_tests_name("library", tests, NULL, NULL) + test_library_module() +
-           test_library_home() + test_library_inspect();
+           test_library_home() + test_library_inspect() + test_library_watch();
 }

@@ -11,6 +11,7 @@ from check_documents import check_documents
 
 FILE_LINES = 500
 FUNCTION_LINES = 70
+LONG_FILES = {"include/layover.h": 800}  # the one public header, half of it comments
 LONG_FUNCTIONS = {"interpreter_run"}
 COMPUTED_GOTO = ("vm/execution/interpreter",)
 TEXT_ENDINGS = (".c", ".h", ".def", ".cu", ".py", ".md", ".build", ".sh", ".sql", ".lva", ".txt")
@@ -73,8 +74,9 @@ def _check_names(source):
 
 
 def _check_shape(source):
-    if len(source.lines) - 1 > FILE_LINES:
-        yield FILE_LINES + 1, f"{len(source.lines) - 1} lines; a file has at most {FILE_LINES}"
+    limit = LONG_FILES.get(source.path, FILE_LINES)
+    if len(source.lines) - 1 > limit:
+        yield limit + 1, f"{len(source.lines) - 1} lines; a file has at most {limit}"
     for line, name, count in source.functions():
         if count > FUNCTION_LINES and name not in LONG_FUNCTIONS:
             yield line, f"{name} has {count} lines; a function has at most {FUNCTION_LINES}"

@@ -1,4 +1,6 @@
 /* liblayover: the functions of include/layover.h over the folders below. */
+#include <stdio.h>
+
 #include "base/allocator.h"
 #include "kernels/registry/device_registry.h"
 #include "kernels/tensor/tensor_dlpack.h"
@@ -109,10 +111,16 @@ const char *layover_model_output_name(
     return found && found->results && index < found->result_count ? found->results[index].name : "";
 }
 
+static void print_line(void *context, const char *line) {
+    (void)context;
+    (void)fprintf(stderr, "%s\n", line);
+}
+
 ExecutionOptions library_options(const LayoverModel *model) {
     return (ExecutionOptions){
         .threads = model->threads,
         .packed = model->packed,
+        .log = {print_line, NULL},
         .reserves = {model->reserves[SLOT_HOST], model->reserves[SLOT_DEVICE]},
         .native = {.allowed = model->native_allowed, .preload = model->native_preload},
     };
@@ -175,6 +183,7 @@ LayoverError *layover_execution_start(LayoverModel *model, const char *function,
 void layover_execution_free(LayoverExecution *execution) {
     if (!execution || library_process_number() != execution->model->process) return;
     execution_release(execution->execution);
+    library_profile_free(execution->profile);
     layover_model_close(execution->model);
     memory_free(execution);
 }

@@ -15,6 +15,10 @@ Error *library_check_outside_host(void) {
     return NULL;
 }
 
+void library_enter_host(void) { host_depth++; }
+
+void library_leave_host(void) { host_depth--; }
+
 static Error *make_function(const char *name, LayoverFunction **out) {
     void *memory;
     const size_t size = strlen(name) + 1;
@@ -86,9 +90,9 @@ static void release_link(void *context) {
 static Error *call_host(const LayoverFunction *function, const LayoverValue *arguments,
     uint32_t count, LayoverValue *out_result) {
     *out_result = (LayoverValue){LAYOVER_NIL, {0}};
-    host_depth++;
+    library_enter_host();
     const char *message = function->host(function->context, arguments, count, out_result);
-    host_depth--;
+    library_leave_host();
     if (message) FAIL(FAILED, "%s", message);
     return NULL;
 }

@@ -26,6 +26,9 @@ struct LayoverModel {
 struct LayoverExecution {
     LayoverModel *model; /* retained */
     Execution *execution;
+    LayoverInstrument *instrument; /* NULL: none */
+    void *instrument_context;
+    struct LibraryProfile *profile; /* NULL: none is recorded */
 };
 
 /* A host function, or a function, closure or packed function of a model. */
@@ -143,6 +146,13 @@ MUST_CHECK Error *library_function_link(
 LayoverFunction *library_function_linked(const PackedRegistry *registry, const char *name);
 /* Errors: CONFLICT a host function runs on this thread. */
 MUST_CHECK Error *library_check_outside_host(void);
+/* Called around each call of a host function. */
+void library_enter_host(void);
+void library_leave_host(void);
+
+/* ---- library_profile.c ---- */
+
+void library_profile_free(struct LibraryProfile *profile);
 
 /* ---- library_globals.c ---- */
 

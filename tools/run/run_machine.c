@@ -83,12 +83,18 @@ static Error *load_packed(const CommandContext *context, ExecutionOptions *optio
     return NULL;
 }
 
+static void print_line(void *context, const char *line) {
+    (void)context;
+    (void)fprintf(stderr, "%s\n", line);
+}
+
 static Error *read_options(const CommandContext *context, RunMachine *machine) {
     int64_t threads;
     const char *spec = command_option(context, "device");
     TRY(command_integer(context, "threads", 1, WORKER_POOL_THREADS_MAX, 1, &threads));
     machine->options.threads = (uint32_t)threads;
     machine->options.yield_limit = YIELDS_KEPT_MAX;
+    machine->options.log.line = print_line;
     machine->options.check_finite = command_flag(context, "check-finite");
     machine->quiet = context->quiet || context->json;
     TRY(load_packed(context, &machine->options));

@@ -18,6 +18,13 @@ enum {
     EXECUTION_YIELDS_DEFAULT = 1024,   /* values queued before RUN_BLOCKED */
 };
 
+/* Where the lines go that a running model prints (vm.builtin.debug_print). */
+typedef struct ExecutionLog {
+    /* Called on the execution's thread; the line has no end mark. NULL: lines are dropped. */
+    void (*line)(void *context, const char *line);
+    void *context; /* borrowed, and outlives the execution */
+} ExecutionLog;
+
 typedef struct ExecutionOptions {
     uint64_t memory_limit_bytes[SLOT_COUNT]; /* 0: the whole device */
     uint32_t depth_limit;                    /* frames; 0: EXECUTION_DEPTH_DEFAULT */
@@ -32,7 +39,8 @@ typedef struct ExecutionOptions {
      * own. */
     KernelStop *kernel_stop;
     NativeRules native; /* may native code run? preload is borrowed and outlives the execution */
-    bool check_finite;  /* fail at the first float output that is not finite, naming the operator */
+    ExecutionLog log;
+    bool check_finite; /* fail at the first float output that is not finite, naming the operator */
 } ExecutionOptions;
 
 typedef enum RunKind {

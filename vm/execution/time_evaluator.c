@@ -1,6 +1,7 @@
 #include "vm/execution/time_evaluator.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/allocator.h"
 
@@ -54,8 +55,9 @@ static TimeEvaluation summarise(double *times, uint32_t rounds, uint64_t runs) {
 }
 
 /* Doubles the runs until a round is long enough; also warms everything up. */
-static Error *choose_runs(const Evaluated *evaluated, uint64_t min_ns, uint64_t *out_runs) {
-    for (uint64_t runs = 1;; runs *= 2) {
+static Error *choose_runs(
+    const Evaluated *evaluated, uint64_t first, uint64_t min_ns, uint64_t *out_runs) {
+    for (uint64_t runs = first ? first : 1;; runs *= 2) {
         uint64_t ns;
         TRY(run_round(evaluated, runs, &ns));
         if (ns >= min_ns || runs >= UINT64_C(1) << 40) {
@@ -67,15 +69,15 @@ static Error *choose_runs(const Evaluated *evaluated, uint64_t min_ns, uint64_t 
 
 Error *time_evaluator_run(Residency *residency, const ExecutionOptions *options, uint32_t function,
     const Value *arguments, uint32_t argument_count, Clock clock, TimeEvaluatorOptions evaluator,
-    TimeEvaluation *out) {
+    TimeEvaluation *out, double *out_round_ns) {
     Evaluated evaluated = {residency, options, arguments, clock, function, argument_count};
     uint32_t rounds = evaluator.rounds ? evaluator.rounds : ROUNDS_DEFAULT;
     if (rounds > TIME_EVALUATOR_ROUNDS_MAX)
         FAIL(INVALID, "%u rounds; there may be %d", rounds, TIME_EVALUATOR_ROUNDS_MAX);
     uint64_t runs = evaluator.runs;
-    if (runs == 0)
-        TRY(choose_runs(
-            &evaluated, evaluator.round_min_ns ? evaluator.round_min_ns : ROUND_NS_DEFAULT, &runs));
+    const uint64_t least = evaluator.round_min_ns ? evaluator.round_min_ns : ROUND_NS_DEFAULT;
+    if (runs == 0 || evaluator.round_min_ns)
+        TRY(choose_runs(&evaluated, runs, least, &runs));
     else
         TRY(run_once(&evaluated));
     void *memory;
@@ -87,6 +89,7 @@ Error *time_evaluator_run(Residency *residency, const ExecutionOptions *options,
         error = run_round(&evaluated, runs, &ns);
         times[i] = (double)ns / (double)runs;
     }
+    if (!error && out_round_ns) memcpy(out_round_ns, times, rounds * sizeof *times);
     if (!error) *out = summarise(times, rounds, runs);
     memory_free(times);
     return error;

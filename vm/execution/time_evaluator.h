@@ -15,11 +15,14 @@ enum { TIME_EVALUATOR_ROUNDS_MAX = 10000 };
 typedef struct TimeEvaluatorOptions {
     uint32_t rounds;       /* 0: 5 */
     uint64_t runs;         /* per round; 0: as many as round_min_ns needs */
-    uint64_t round_min_ns; /* runs are doubled until a round takes this long; 0: 100 ms */
+    uint64_t round_min_ns; /* runs are doubled until a round takes this long; 0: 100 ms, and with
+                            * `runs` no limit */
 } TimeEvaluatorOptions;
 
-/* Each run is an execution of its own; making it is part of the time. Errors: any error of a run;
- * FAILED a run stops before its end. */
+/* Each run is an execution of its own; making it is part of the time.
+ *
+ * out_round_ns: NULL, or room for each round's time of one run.
+ * Errors:       any error of a run; FAILED a run stops before its end. */
 MUST_CHECK Error *time_evaluator_run(Residency *residency, const ExecutionOptions *options,
     uint32_t function, const Value *arguments, uint32_t argument_count, Clock clock,
-    TimeEvaluatorOptions evaluator, TimeEvaluation *out);
+    TimeEvaluatorOptions evaluator, TimeEvaluation *out, double *out_round_ns);

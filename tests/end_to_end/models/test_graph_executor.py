@@ -186,6 +186,23 @@ def test_a_program_uses_any_executable_as_it_used_the_graph_executor(home, files
     module.close()
 
 
+def test_a_program_loads_a_library_with_its_graph_inside(worker, tmp_path):
+    module = library_modules.Module(os.path.join(LIBRARIES, "libnative-graph.so"))
+    module.allow_native(None)
+    assert module.names() == ("main",)
+    ports = library_modules.Ports(module.model())
+    assert (ports.input_count, ports.output_count) == (0, 1)
+    execution = library_modules.Execution(module.model())
+    for _ in range(2):
+        execution.invoke("main")
+        while not execution.run(1):
+            execution.through(tmp_path / "c.lvc")
+        assert execution.output_tensor(ports.find_output("y")).tolist() == [5, -22]
+    execution.free()
+    assert module["main"]().tolist() == [5, -22]
+    module.close()
+
+
 class NativeNode(Node):
     def command(self):
         return [*super().command(), *ALLOWED]
