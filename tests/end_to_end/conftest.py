@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import harness
+import stops
 from harness import ROOT, Home, write_npz
 
 MODELS_FOLDER = os.path.join(ROOT, ".cache", "test-models")
@@ -68,9 +69,24 @@ def shelf(models, tmp_path_factory):
     return get
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "one_home: the tests of the file share a home; they register models, run them, and no more")
+
+
+@pytest.fixture(scope="module")
+def home_of_file(tmp_path_factory):
+    return Home(tmp_path_factory.mktemp("file") / "home")
+
+
 @pytest.fixture
-def home(tmp_path):
-    return Home(tmp_path / "home")
+def home(request, tmp_path):
+    """A new home, or that of the file where the file says so (to make one takes ten times as long as to register a model)."""
+    if not request.node.get_closest_marker("one_home"):
+        yield Home(tmp_path / "home")
+        return
+    shared = request.getfixturevalue("home_of_file")
+    yield shared
+    stops.forget_models(shared)
 
 
 @pytest.fixture

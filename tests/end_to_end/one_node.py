@@ -1,7 +1,8 @@
 """Models of a single node: made of arrays, computed by onnxruntime, compared with Layover's runs."""
 import numpy as np
 import onnxruntime
-from harness import SUSPENDED, load, same_bits, write_npz, write_unchecked
+import stops
+from harness import write_unchecked
 from onnx import TensorProto, helper
 
 
@@ -42,9 +43,7 @@ def expected(model, given, options=None):
 
 def outputs_of(home, folder, model, given):
     """Registers the model as m, runs it once, and returns its outputs by name."""
-    home.call("register", "m", write_unchecked(folder / "m.onnx", model))
-    home.call("run", "m", "--input", write_npz(folder / "in.npz", **given), "--output", folder / "out.npz")
-    return load(folder / "out.npz")
+    return stops.run(*stops.stored(home, write_unchecked(folder / "m.onnx", model)), given)[0]
 
 
 def assert_near(made, wanted):
@@ -56,15 +55,12 @@ def assert_near(made, wanted):
 
 def run_with_stops(home, folder, model, given):
     """Runs the model as it is, then stopped at every instruction: the bits are the same. Returns its outputs by name."""
-    home.call("register", "m", write_unchecked(folder / "m.onnx", model))
-    given, out, moved = write_npz(folder / "in.npz", **given), folder / "out.npz", folder / "moved.npz"
-    instructions = home.call("run", "m", "--input", given, "--output", out).json["instructions"]
-    for at in range(1, instructions):
-        home.call("run", "m", "--input", given, "--output", moved, "--suspend-after", at, "--checkpoint", folder / "c.lvc",
-                  expect=SUSPENDED)
-        home.call("resume", folder / "c.lvc", "--output", moved)
-        same_bits(moved, out)
-    return load(out)
+    models = stops.stored(home, write_unchecked(folder / "m.onnx", model), count=2)
+    outputs, instructions = stops.run(models[0], given)
+    cut, count = stops.run_cut(models, given)
+    assert count == instructions - 1
+    stops.assert_same(cut, outputs)
+    return outputs
 
 
 def check(home, folder, model, given, wanted, rtol=1e-4, atol=2e-5):

@@ -7,6 +7,8 @@ import pytest
 from one_node import byte_weights, check, expected
 from onnx import TensorProto, helper, numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 RANDOM = np.random.default_rng(13)
 ROWS, DEPTH, COLUMNS = 5, 38, 70
 

@@ -8,6 +8,8 @@ import pytest
 from harness import REFUSED, ROOT, write_unchecked
 from one_node import byte_weights, check, expected, model_of, name_of
 
+pytestmark = pytest.mark.one_home
+
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions.def")
 SEED = np.random.default_rng(7)
 

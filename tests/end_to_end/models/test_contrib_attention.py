@@ -9,6 +9,8 @@ from harness import REFUSED, ROOT, write_npz, write_unchecked
 from one_node import byte_weights, check, expected, model_of, name_of, run_with_stops
 from onnx import TensorProto, helper
 
+pytestmark = pytest.mark.one_home
+
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_attention.def")
 SEED = np.random.default_rng(11)
 BATCH, ROWS, KEYS, HEADS, SIZE = 2, 3, 5, 2, 4

@@ -8,6 +8,8 @@ from harness import REFUSED, ROOT, write_npz, write_unchecked
 from one_node import check, expected, model_of, name_of
 from onnx import numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 FOLDER = os.path.join(ROOT, "compiler", "frontend", "nodes")
 TABLES = ["onnx_compositions_search.def", "onnx_compositions_vision.def"]
 SEARCHES = {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"}  # test_{encoded_,}searches.py, test_sampling.py

@@ -5,6 +5,8 @@ from encoded_graphs import FEATURES, make_graphs
 from harness import REFUSED, write_npz, write_unchecked
 from one_node import assert_near, check, expected, model_of, outputs_of
 
+pytestmark = pytest.mark.one_home
+
 FAILED_RUN = 1
 # tokens that fill a text up in front are hidden, those behind and between are not
 IDS = np.array([[3, 4, 5], [0, 7, 2], [7, 0, 2], [7, 2, 0]], np.int32)

@@ -7,6 +7,8 @@ from harness import REFUSED, write_unchecked
 from one_node import check, expected
 from onnx import TensorProto, helper, numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 RANDOM = np.random.default_rng(11)
 TYPES = {"uint4": TensorProto.UINT4, "int4": TensorProto.INT4}
 

@@ -7,6 +7,8 @@ from harness import write_unchecked
 from one_node import expected, run_with_stops
 from onnx import TensorProto, helper, numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 RANDOM = np.random.default_rng(5)
 
 

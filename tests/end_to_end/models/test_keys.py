@@ -7,6 +7,8 @@ import pytest
 from one_node import check, expected, outputs_of
 from onnx import numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 NAN = float("nan")
 TEXTS = np.array(["b", "z", "", "a\u00e4"])
 NUMBERS = np.array([3, 0, -7, 1])

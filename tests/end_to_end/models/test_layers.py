@@ -7,6 +7,8 @@ import pytest
 from harness import REFUSED, ROOT, write_npz, write_unchecked
 from one_node import check, expected, model_of, name_of
 
+pytestmark = pytest.mark.one_home
+
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_layers.def")
 SEED = np.random.default_rng(13)
 FAILED_RUN = 1

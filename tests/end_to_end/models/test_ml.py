@@ -11,6 +11,8 @@ from harness import REFUSED, ROOT, load, write_npz, write_unchecked
 from one_node import check, expected, name_of, run_with_stops
 from onnx import TensorProto, helper, numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 TABLE = os.path.join(ROOT, "compiler", "frontend", "nodes", "onnx_compositions_ml.def")
 SEED = np.random.default_rng(11)
 NAN = float("nan")

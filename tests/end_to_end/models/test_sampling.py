@@ -6,6 +6,8 @@ from harness import load, write_npz, write_unchecked
 from one_node import check, expected, model_of, outputs_of
 from test_searches import IDS, NO_TOKEN, TOKENS, decoder, greedy, i
 
+pytestmark = pytest.mark.one_home
+
 FAILED_RUN = 1
 LAST_SEED = 2**31 - 1
 LIKELY = decoder(0, scale=0.3)

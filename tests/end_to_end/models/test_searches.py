@@ -5,6 +5,8 @@ from harness import write_npz, write_unchecked
 from one_node import assert_near, check, expected, model_of, outputs_of
 from onnx import TensorProto, helper, numpy_helper
 
+pytestmark = pytest.mark.one_home
+
 TOKENS, HEADS, SIZE = 11, 3, 2
 WIDTH = HEADS * SIZE
 FAILED_RUN = 1
