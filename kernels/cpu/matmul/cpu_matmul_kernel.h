@@ -176,6 +176,9 @@ MUST_CHECK Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul,
  * near cache holds B, if it holds all of it (cpu_sweep.h). */
 void cpu_matmul_run_panel(
     const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel, bool near);
+/* The same of all columns, for products that take no longer than such preparations: B is packed; one
+ * matrix, of no more rows than a tile has, without bias, residual and epilogue. */
+void cpu_matmul_run_small(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers);
 
 /* Floats of a packed K × N matrix. */
 int64_t cpu_matmul_packed_count(int64_t depth, int64_t columns);

@@ -113,7 +113,21 @@ DEFINE_STRIP(6);
     }                                                                                              \
     struct few_needs_semicolon
 
-DEFINE_FEW(1, 8);
+DEFINE_BLOCK(1, 4);
+DEFINE_BLOCK(1, 6);
+DEFINE_BLOCK(1, 8);
+
+/* One row. Each of its sums is a chain of additions, so the rest of the columns is one block, too:
+ * strip by strip, two chains would wait for each other's end. */
+static void few_1(const CpuMatmulTile *tile, __m256i mask) {
+    const int64_t columns = tile->columns, whole = columns / STRIP * STRIP;
+    int64_t column = 0;
+    for (; column + 64 <= whole; column += 64) block_1x8(tile, 0, column, true, mask);
+    if (whole - column == 48) block_1x6(tile, 0, column, true, mask), column += 48;
+    if (whole - column == 32) block_1x4(tile, 0, column, true, mask), column += 32;
+    for (; column < columns; column += STRIP) strip_1(tile, 0, column, mask);
+}
+
 DEFINE_FEW(2, 4);
 DEFINE_FEW(3, 4);
 

@@ -22,7 +22,8 @@ enum {
 
 /* True for a step that is too little work to be shared. */
 static bool is_small(const CpuRecurrent *recurrent) {
-    return !recurrent->sliced && recurrent->batch <= SMALL_ELEMENTS / recurrent->hidden &&
+    return !recurrent->sliced && recurrent->batch <= recurrent->first.code.rows &&
+           recurrent->batch <= SMALL_ELEMENTS / recurrent->hidden &&
            (recurrent->batch + SMALL_ROWS) * recurrent->first.depth * recurrent->inputs.columns <=
                SMALL_COST;
 }
@@ -256,10 +257,8 @@ static Error *multiply_states(Run *run, const CpuMatmul *product) {
 
 /* A step whose work lasts no longer than the preparations of a product and of threads would. */
 static Error *run_small_phase(Run *run, const CpuMatmul *product) {
-    const int64_t panels = (product->columns + CPU_MATMUL_PANEL - 1) / CPU_MATMUL_PANEL;
     TRY(kernel_stop_check());
-    for (int64_t i = 0; i < panels; i++)
-        cpu_matmul_run_panel(product, &run->products[run->phase], i, true);
+    cpu_matmul_run_small(product, &run->products[run->phase]);
     return step_elements(run, 0, (uint64_t)run->recurrent->batch, 0);
 }
 
