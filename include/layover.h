@@ -104,6 +104,11 @@ LAYOVER_API LayoverError *layover_execution_start(LayoverModel *model, const cha
 LAYOVER_API void layover_execution_free(LayoverExecution *execution);
 /* Sets how many threads a kernel may use; the default is 1. The number never changes the bits. */
 LAYOVER_API void layover_model_set_threads(LayoverModel *model, uint32_t threads);
+/* Allows native code of the model's library, which is trusted code, in executions that start later
+ * (layover_module_allow_native has the details). preload: NULL, or libraries that the code needs,
+ * separated by ':'. Errors: CONFLICT it is allowed with other libraries. Threads: before others use
+ * the model. */
+LAYOVER_API LayoverError *layover_model_allow_native(LayoverModel *model, const char *preload);
 /* Runs the execution until the function ends, the given number of instructions has run (0: no
  * limit), or a suspension is requested. */
 LAYOVER_API LayoverError *layover_execution_run(

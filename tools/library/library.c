@@ -1,5 +1,6 @@
 /* liblayover: the functions of include/layover.h over the folders below. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/allocator.h"
 #include "kernels/registry/device_registry.h"
@@ -77,6 +78,22 @@ LayoverError *layover_model_open(const char *name, const char *device, LayoverMo
 
 void layover_model_set_threads(LayoverModel *model, uint32_t threads) {
     model->threads = threads ? threads : 1;
+}
+
+/* Executions borrow the text, so it does not change. */
+static Error *allow_native(LayoverModel *model, const char *preload) {
+    const char *wanted = preload ? preload : "", *known = model->native_preload;
+    if (model->native_allowed && strcmp(wanted, known ? known : "") != 0)
+        FAIL(CONFLICT, "native code of the model is allowed with the libraries '%s'",
+            known ? known : "");
+    if (model->native_allowed) return NULL;
+    if (*wanted) TRY(memory_copy_text(wanted, &model->native_preload));
+    model->native_allowed = true;
+    return NULL;
+}
+
+LayoverError *layover_model_allow_native(LayoverModel *model, const char *preload) {
+    return library_error(allow_native(model, preload));
 }
 
 static const Function *find_function(const LayoverModel *model, const char *name) {

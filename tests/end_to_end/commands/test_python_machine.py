@@ -1,4 +1,5 @@
 """layover.VirtualMachine: functions, values that stay in the model, the stateful interface."""
+import json
 import os
 import sys
 import threading
@@ -114,3 +115,83 @@ def test_one_thread_at_a_time_is_in_a_stateful_call(vm):
     thread.join()
     assert seen
     np.testing.assert_array_equal(vm.get_outputs("steps"), 30002 * X)
+
+
+def test_an_instrument_sees_calls_and_leaves_them_out(vm):
+    seen = []
+
+    def watch(func, func_symbol, before_run, ret_value, *args):
+        assert func is None
+        seen.append((func_symbol, before_run, ret_value is None, [array.tolist() for array in args]))
+        with pytest.raises(ValueError, match="read-only"):
+            args[0][0] = 7
+        return layover.VMInstrumentReturnKind.NO_OP
+
+    vm.set_instrument(watch)
+    np.testing.assert_array_equal(vm["pair"](X, b=2 * X)[0], 3 * X)
+    wanted = [("Add", True, True, [[1, 2, 3], [2, 4, 6]]), ("Add", False, False, [[1, 2, 3], [2, 4, 6]])]
+    assert seen == wanted
+    vm.set_input("pair", X, 2 * X)
+    vm.invoke_stateful("pair")
+    assert seen == wanted * 2
+    vm.set_instrument(lambda *call: layover.VMInstrumentReturnKind.SKIP_RUN)
+    total, first = vm["pair"](X, X)
+    assert total is None
+    np.testing.assert_array_equal(first, X)
+    vm.set_instrument(None)
+    np.testing.assert_array_equal(vm["pair"](X, X)[0], 2 * X)
+    assert seen == wanted * 2
+
+
+@pytest.mark.parametrize("instrument, error, text", [
+    (lambda *call: 1 / 0, ZeroDivisionError, "division"),
+    (lambda *call: 2, ValueError, "None, 0 or 1, not 2"),
+    (lambda *call: "no", TypeError, "int"),
+    (lambda: None, TypeError, "positional"),
+])
+def test_what_an_instrument_raises_ends_the_run(vm, instrument, error, text):
+    vm.set_instrument(instrument)
+    with pytest.raises(error, match=text):
+        vm["pair"](X, X)
+    vm.set_input("pair", X, X)
+    with pytest.raises(error, match=text):
+        vm.invoke_stateful("pair")
+    with pytest.raises(TypeError, match="a function, or None"):
+        vm.set_instrument(3)
+
+
+def test_a_profile_has_each_call(vm):
+    report = vm.profile("main", X)
+    assert len(report.calls) == 100 and report.device == "cpu" and report.seconds > 0
+    assert {(call["Name"], call["Argument Shapes"]) for call in report.calls} == {("Add", "float32[3], float32[3]")}
+    assert abs(sum(call["Percent"] for call in report.calls) - 100) < 1e-6
+    lines = report.table().split("\n")
+    assert len(lines) == 3 and "100" in lines[1] and lines[2].startswith("Sum") and str(report) == report.table()
+    assert len(report.table(aggregate=False, sort=False, col_sums=False).split("\n")) == 101
+    assert report.csv().count("\n") == 101 and len(json.loads(report.json())["calls"]) == 100
+
+
+def test_functions_and_saved_calls_are_timed(vm):
+    result = vm.time_evaluator("main", None, number=2, repeat=3)(X)
+    assert len(result.results) == 3 and result.number == 2
+    assert 0 < result.min <= result.median <= result.max and result.min <= result.mean <= result.max and result.std >= 0
+    assert vm.time_evaluator("pair", number=1, min_repeat_ms=1)(X, b=X).number > 1
+    vm.set_input("pair", X, X)
+    vm.save_function("pair", "saved", X, X)
+    for name, arguments in (("invoke_stateful", ("pair",)), ("saved", ())):
+        assert vm.time_evaluator(name, number=1, repeat=2, cooldown_interval_ms=1)(*arguments).min > 0
+    with pytest.raises(ValueError, match="above 0"):
+        vm.time_evaluator("main", number=0)
+
+
+def test_native_code_runs_where_it_is_allowed(monkeypatch):
+    library = os.path.join(os.path.dirname(os.path.dirname(binary())), "tests", "kernels", "libnative-graph.so")
+    monkeypatch.setenv("LAYOVER_WORKER", binary())
+    with pytest.raises(layover.RefusedError, match="native code"):
+        layover.VirtualMachine(library)["main"]()
+    vm = layover.VirtualMachine(library, native=True)
+    assert vm["main"]().tolist() == [5, -22]
+    assert [call["Name"] for call in vm.profile("main").calls if call["Name"] != "Identity"]
+    vm.model.allow_native()
+    with pytest.raises(layover.ConflictError, match="other.so|with the libraries ''"):
+        vm.model.allow_native("other.so")

@@ -115,6 +115,21 @@ extern PyType_Spec model_type_spec;
 /* Borrowed. object: of the type Model. */
 LayoverModel *model_get(PyObject *object);
 
+/* ---- python_watch.c ---- */
+
+/* A Python function as the instrument of an execution, and the exception that it raised. */
+typedef struct Watcher {
+    PyObject *function; /* NULL: none */
+    PyObject *type, *value, *trace;
+} Watcher;
+/* function: None removes the instrument. The watcher outlives the execution. */
+LayoverError *watcher_set(Watcher *watcher, LayoverExecution *execution, PyObject *function);
+/* Raises what the function raised. False: it raised nothing. */
+bool watcher_raise(Watcher *watcher);
+void watcher_clear(Watcher *watcher);
+/* A profile as (device, ns, [(name, kernel, shapes, start in ns, ns), ...]), which takes it. */
+PyObject *profile_give(LayoverProfile *owned_profile);
+
 /* ---- python_machine.c ---- */
 
 extern PyType_Spec machine_type_spec, object_type_spec;

@@ -49,6 +49,7 @@ PyType_Spec object_type_spec = {
 
 typedef struct MachineObject {
     PyObject_HEAD LayoverExecution *execution;
+    Watcher watcher;
     bool busy;
 } MachineObject;
 
@@ -56,6 +57,7 @@ static void dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     layover_execution_free(SELF(MachineObject, object)->execution);
+    watcher_clear(&SELF(MachineObject, object)->watcher);
     release(object);
     Py_DECREF(type);
 }
@@ -156,6 +158,7 @@ static PyObject *run_call(PyObject *object, PyObject *args, Begin *begin) {
     bool done = !error && run_to_end(self->execution, &state);
     self->busy = false;
     if (error) return raise_error(error);
+    if (!done && watcher_raise(&self->watcher)) return NULL;
     if (done && state != LAYOVER_FINISHED)
         done = raise_named("SUSPENDED", "the call was suspended") != NULL;
     if (!done) return NULL;
@@ -180,12 +183,41 @@ static PyObject *output(PyObject *object, PyObject *none) {
     return error ? raise_error(error) : output_give(&value);
 }
 
+static PyObject *set_instrument(PyObject *object, PyObject *function) {
+    MachineObject *self = SELF(MachineObject, object);
+    if (function != Py_None && !PyCallable_Check(function)) {
+        PyErr_SetString(PyExc_TypeError, "an instrument is a function, or None");
+        return NULL;
+    }
+    if (!enter(self)) return NULL;
+    return leave(self, watcher_set(&self->watcher, self->execution, function));
+}
+
+static PyObject *start_profile(PyObject *object, PyObject *none) {
+    (void)none;
+    MachineObject *self = SELF(MachineObject, object);
+    return enter(self) ? leave(self, layover_execution_start_profile(self->execution)) : NULL;
+}
+
+static PyObject *take_profile(PyObject *object, PyObject *none) {
+    (void)none;
+    MachineObject *self = SELF(MachineObject, object);
+    LayoverProfile *profile;
+    if (!enter(self)) return NULL;
+    LayoverError *error = layover_execution_take_profile(self->execution, &profile);
+    self->busy = false;
+    return error ? raise_error(error) : profile_give(profile);
+}
+
 static PyMethodDef methods[] = {
     {"set_input", set_input, METH_VARARGS, NULL},
     {"save", save, METH_VARARGS, NULL},
     {"invoke", invoke, METH_VARARGS, NULL},
     {"invoke_saved", invoke_saved, METH_VARARGS, NULL},
     {"output", output, METH_NOARGS, NULL},
+    {"set_instrument", set_instrument, METH_O, NULL},
+    {"start_profile", start_profile, METH_NOARGS, NULL},
+    {"take_profile", take_profile, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

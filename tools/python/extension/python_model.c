@@ -120,7 +120,18 @@ static PyObject *resume(PyObject *object, PyObject *source) {
     return run;
 }
 
+static PyObject *allow_native(PyObject *object, PyObject *args) {
+    const char *preload = NULL;
+    if (!PyArg_ParseTuple(args, "|z:allow_native", &preload)) return NULL;
+    LayoverError *error = layover_model_allow_native(SELF(ModelObject, object)->model, preload);
+    if (error) return raise_error(error);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"allow_native", allow_native, METH_VARARGS,
+        "allow_native(preload=None)\n--\n\nAllows compiled functions of the model's library, which "
+        "are trusted code, in runs that start later."},
     {"function", find_function, METH_VARARGS,
         "function(name)\n--\n\nA function of the model by its name."},
     {"resume", resume, METH_O,

@@ -19,12 +19,13 @@ from layover._values import Frame, Outputs, Port, Register
 __all__ = ["CancelledError", "Client", "ConflictError", "CorruptError", "Error", "ExhaustedError", "FileError",
            "Frame", "Home", "InvalidError", "Job", "Model", "NotFoundError", "Object", "Outputs", "Port",
            "RefusedError", "Register", "Run", "Suspended", "Tensor", "UnreachableError", "UnsupportedError",
-           "VirtualMachine", "from_torch", "load", "resume", "__version__"]
+           "VMInstrumentReturnKind", "VirtualMachine", "from_torch", "load", "resume", "__version__"]
 
 
 def __getattr__(name):
     """Modules are loaded when they are first used: most programs run models alone."""
     module = {"Client": "client", "Job": "client", "Home": "home", "VirtualMachine": "machine",
+              "VMInstrumentReturnKind": "machine",
               "from_torch": "_torch"}.get(name)
     if name in ("aio", "onnx_backend"):
         return importlib.import_module("layover." + name)
