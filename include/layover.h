@@ -184,9 +184,11 @@ struct LayoverTuple {
     LayoverValue *fields;
 };
 
-/* A host function. It borrows the arguments, and gives a tensor in *out_result away to the caller.
- * It returns NULL, or the error's text, which lives until the next call. It must not run a model.
- * Text, texts, shape and tuple of a result must live until the next call, too. */
+/* A host function. It borrows the arguments; it writes only to tensors that the model makes for it
+ * (in a storage of alloc_storage). A constant of the model is a copy, and a call that has written
+ * to it is INVALID, naming function and argument. The function gives a tensor in *out_result away
+ * to the caller. It returns NULL, or the error's text, which lives until the next call. It must not
+ * run a model. Text, texts, shape and tuple of a result must live until the next call, too. */
 typedef const char *LayoverPackedFunction(void *context, const LayoverValue *arguments,
     uint32_t argument_count, LayoverValue *out_result);
 

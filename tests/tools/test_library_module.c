@@ -69,12 +69,25 @@ static const char *scale(
     return NULL;
 }
 
+/* Fills a tensor, or the last field of a tuple, with sevens. */
+static const char *fill(
+    void *context, const LayoverValue *arguments, uint32_t count, LayoverValue *out_result) {
+    (void)context, (void)count, (void)out_result;
+    const LayoverValue *to = &arguments[0];
+    if (to->kind == LAYOVER_TUPLE) to = &to->tuple->fields[to->tuple->count - 1];
+    if (to->kind != LAYOVER_TENSOR) return "fill wants a tensor";
+    const DLTensor *tensor = &to->tensor->dl_tensor;
+    for (int i = 0; i < WIDTH; i++) ((float *)((char *)tensor->data + tensor->byte_offset))[i] = 7;
+    return NULL;
+}
+
 static void count_release(void *context) { *(int *)context += 1000; }
 
 static LayoverModule *load(const char *device, int *calls) {
     LayoverModule *module = NULL;
     ok(layover_module_load(LIBRARY_MODULE, device, &module));
     ok(layover_module_add_function(module, "host.scale", 2, scale, calls, count_release));
+    ok(layover_module_add_function(module, "host.fill", 1, fill, NULL, NULL));
     return module;
 }
 
@@ -185,12 +198,41 @@ static void test_library_module_takes_tensors_also_when_a_call_fails(void **stat
     layover_module_release(module);
 }
 
+static void test_library_module_hosts_write_tensors_but_no_constants(void **state) {
+    (void)state;
+    static const char *const devices[] = {"cpu", "sim:0"};
+    static const char *const spoilers[] = {"spoiled", "spoiled_in_a_tuple"};
+    for (size_t i = 0; i < 2; i++) {
+        int calls = 0;
+        LayoverValue result;
+        LayoverModule *module = load(devices[i], &calls);
+        LayoverFunction *filled = function_of(module, "filled"),
+                        *kept = function_of(module, "kept");
+        ok(layover_function_call(filled, NULL, 0, &result));
+        assert_true(element(&result, WIDTH, 0) == 7 && element(&result, WIDTH, 1) == 7);
+        layover_value_release(&result);
+        for (size_t k = 0; k < 2; k++) {
+            LayoverFunction *spoiled = function_of(module, spoilers[k]);
+            fails("INVALID", "host.fill: argument 0 is a constant of the model",
+                layover_function_call(spoiled, NULL, 0, &result));
+            layover_function_release(spoiled);
+        }
+        ok(layover_function_call(kept, NULL, 0, &result));
+        assert_true(element(&result, WIDTH, 0) == 1 && element(&result, WIDTH, 1) == 1);
+        layover_value_release(&result);
+        layover_function_release(filled);
+        layover_function_release(kept);
+        layover_module_release(module);
+    }
+}
+
 int test_library_module(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_library_module_keeps_state_that_the_host_holds),
         cmocka_unit_test(test_library_module_calls_its_host_on_all_devices),
         cmocka_unit_test(test_library_module_functions_cross_the_border),
         cmocka_unit_test(test_library_module_takes_tensors_also_when_a_call_fails),
+        cmocka_unit_test(test_library_module_hosts_write_tensors_but_no_constants),
     };
     return cmocka_run_group_tests_name("library_module", tests, NULL, NULL);
 }

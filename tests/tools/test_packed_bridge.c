@@ -30,6 +30,14 @@ static const char *count(void *context, const LayoverValue *arguments, uint32_t 
     return NULL;
 }
 
+/* Writes to the model's constant. */
+static const char *spoil(void *context, const LayoverValue *arguments, uint32_t argument_count,
+    LayoverValue *out_result) {
+    const DLTensor *x = &arguments[1].tensor->dl_tensor;
+    ((float *)((char *)x->data + x->byte_offset))[0] = 9;
+    return count(context, arguments, argument_count, out_result);
+}
+
 static const char *kinds(void *context, const LayoverValue *arguments, uint32_t argument_count,
     LayoverValue *out_result) {
     (void)context, (void)argument_count;
@@ -71,6 +79,20 @@ static void test_packed_bridge_calls_a_loaded_library(void **state) {
     const Value *result = execution_get_result(execution);
     assert_int_equal(result->tag, VALUE_INT);
     assert_int_equal(result->integer, 144);
+}
+
+static void test_packed_bridge_protects_constants(void **state) {
+    (void)state;
+    int calls = 0;
+    ToolsRun OWN_RUN(run) = {0};
+    OWN(Execution, execution) = NULL;
+    open_run(&run, spoil, &calls);
+    for (int i = 1; i <= 2; i++) {
+        assert_fails_saying(INVALID, "test.count: argument 1 is a constant of the model",
+            tools_run_function(&run, "counts", &execution));
+        assert_int_equal(calls, i);
+        execution_release(TAKE(execution));
+    }
 }
 
 static void test_packed_bridge_says_what_the_function_says(void **state) {
@@ -170,6 +192,7 @@ static void test_packed_bridge_refuses_libraries_that_are_none(void **state) {
 int test_packed_bridge(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packed_bridge_calls_a_loaded_library),
+        cmocka_unit_test(test_packed_bridge_protects_constants),
         cmocka_unit_test(test_packed_bridge_says_what_the_function_says),
         cmocka_unit_test(test_packed_bridge_hands_over_tensors_and_scalars),
         cmocka_unit_test(test_packed_bridge_refuses_values_without_a_public_form),

@@ -114,8 +114,12 @@ static Error *call_from_bytecode(
     LayoverValue *given = memory;
     for (uint32_t i = 0; i < count && !error; i++)
         error = error_wrap(
-            library_value_give(link->model, &arguments[i], false, &given[i]), "argument %u", i);
+            library_value_give(link->model, &arguments[i], LIBRARY_SHARE_WRITABLE, &given[i]),
+            "argument %u", i);
     if (!error) error = call_with(link, call, given, count, out_result);
+    for (uint32_t i = 0; i < count && !error; i++)
+        error = library_value_settle(&arguments[i], &given[i], i);
+    if (error) value_release(out_result);
     for (uint32_t i = 0; i < count; i++) layover_value_release(&given[i]);
     memory_free(memory);
     return error;
@@ -189,7 +193,7 @@ static Error *call_closure(const LayoverFunction *function, const Closure *closu
     TRY(start_closure(function, closure, arguments, count, &execution->execution));
     TRY(library_run(execution, 0, &state));
     return library_value_give(
-        function->model, execution_get_result(execution->execution), true, out_result);
+        function->model, execution_get_result(execution->execution), LIBRARY_COPY, out_result);
 }
 
 static Error *call_model(const LayoverFunction *function, const LayoverValue *arguments,

@@ -97,10 +97,18 @@ void library_process_unlock_homes(void);
 
 /* ---- library_value.c ---- */
 
-/* Gives a value to the host. copy: tensors are copied; else they have the bytes of the value's
- * where these are in host memory. */
+/* How tensors are given. */
+typedef enum LibraryGiving {
+    LIBRARY_SHARE,          /* the bytes of the value's, where these are in host memory */
+    LIBRARY_SHARE_WRITABLE, /* the same, but constants are copied: for host functions */
+    LIBRARY_COPY,
+} LibraryGiving;
+/* Gives a value to the host. */
 MUST_CHECK Error *library_value_give(
-    LayoverModel *model, const Value *value, bool copy, LayoverValue *out);
+    LayoverModel *model, const Value *value, LibraryGiving giving, LayoverValue *out);
+/* packed_bridge_settle for all tensors of a value that was given as LIBRARY_SHARE_WRITABLE. */
+MUST_CHECK Error *library_value_settle(
+    const Value *value, const LayoverValue *given, uint32_t index);
 /* Takes a value from the host for a model's execution: its tensors are consumed, also on failure.
  * meter: charged for what is made; NULL: none. */
 MUST_CHECK Error *library_value_take(

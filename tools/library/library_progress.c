@@ -32,7 +32,7 @@ static Error *take_yield(LayoverExecution *execution, LayoverValue *out_value, i
         *out_found = 0;
         return NULL;
     }
-    Error *error = library_value_give(execution->model, &value, true, out_value);
+    Error *error = library_value_give(execution->model, &value, LIBRARY_COPY, out_value);
     value_release(&value);
     if (!error) *out_found = 1;
     return error_wrap(error, "yielded value %llu", (unsigned long long)sequence);

@@ -137,7 +137,7 @@ static Error *get_output(const LayoverExecution *execution, const uint32_t *path
     LayoverValue *out_value) {
     Value value;
     TRY(stateful_get_output(execution->execution, path, count, &value));
-    Error *error = library_value_give(execution->model, &value, true, out_value);
+    Error *error = library_value_give(execution->model, &value, LIBRARY_COPY, out_value);
     value_release(&value);
     return error;
 }

@@ -72,7 +72,7 @@ void library_value_drop(const LayoverValue *value) { drop(value, 0); }
 
 typedef struct Giver {
     LayoverModel *model;
-    bool copy; /* the bytes of tensors */
+    LibraryGiving giving;
     uint32_t depth, count;
 } Giver;
 
@@ -89,7 +89,12 @@ static Error *give_tensor(const Giver *giver, Tensor *tensor, LayoverValue *out)
     OWN(Tensor, copy) = NULL;
     DLManagedTensor *managed;
     if (tensor->dtype == DTYPE_STRING) return library_texts_give(tensor, out);
-    if (giver->copy || !tensor->storage->device->class_->host_memory) {
+    if (giver->giving == LIBRARY_SHARE_WRITABLE) {
+        TRY(packed_bridge_export(tensor, &managed));
+        *out = (LayoverValue){LAYOVER_TENSOR, {.tensor = managed}};
+        return NULL;
+    }
+    if (giver->giving == LIBRARY_COPY || !tensor->storage->device->class_->host_memory) {
         TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
         TRY(tensor_copy_to_host(tensor, tensor_data(copy)));
     }
@@ -195,8 +200,21 @@ static Error *give(Giver *giver, const Value *value, LayoverValue *out) {
                                      : give_counted(giver, value, out);
 }
 
-Error *library_value_give(LayoverModel *model, const Value *value, bool copy, LayoverValue *out) {
-    return give(&(Giver){.model = model, .copy = copy}, value, out);
+Error *library_value_give(
+    LayoverModel *model, const Value *value, LibraryGiving giving, LayoverValue *out) {
+    return give(&(Giver){.model = model, .giving = giving}, value, out);
+}
+
+/* As deep as the values that `give` makes. */
+Error *library_value_settle(const Value *value, const LayoverValue *given, uint32_t index) {
+    uint32_t count;
+    if (given->kind == LAYOVER_TENSOR)
+        return packed_bridge_settle(value->tensor, given->tensor, index);
+    if (given->kind != LAYOVER_TUPLE) return NULL;
+    const Value *fields = value_children(value, &count);
+    for (uint32_t i = 0; i < count; i++)
+        TRY(library_value_settle(&fields[i], &given->tuple->fields[i], index));
+    return NULL;
 }
 
 Error *library_value_names(const char *const *names, uint32_t count, LayoverValue *out) {

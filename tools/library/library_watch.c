@@ -12,7 +12,8 @@ static Error *give_values(
     LayoverModel *model, const Value *values, uint32_t count, LayoverValue *out) {
     for (uint32_t i = 0; i < count; i++) {
         const bool unwritten = value_is(&values[i], OBJECT_TENSOR) && !values[i].tensor->written;
-        if (!unwritten) TRY_WRAP(library_value_give(model, &values[i], false, &out[i]), "%u", i);
+        if (!unwritten)
+            TRY_WRAP(library_value_give(model, &values[i], LIBRARY_SHARE, &out[i]), "%u", i);
     }
     return NULL;
 }

@@ -21,13 +21,44 @@ static void bridge_release(void *context) {
     memory_free(bridge);
 }
 
-/* A tensor in host memory for the function to read; a copy where the tensor is elsewhere. */
-static Error *export_tensor(Tensor *tensor, DLManagedTensor **out) {
-    if (tensor->storage->device->class_->host_memory) return tensor_dlpack_export(tensor, out);
+static bool is_constant(const Tensor *tensor) {
+    return tensor->storage->constant_index != STORAGE_NOT_CONSTANT;
+}
+
+static bool in_host_memory(const Tensor *tensor) {
+    return tensor->storage->device->class_->host_memory;
+}
+
+static Error *copy_to_host(const Tensor *tensor, Tensor **out) {
     OWN(Tensor, copy) = NULL;
     TRY(tensor_create_on_host(device_host(), tensor->dtype, &tensor->shape, &copy));
     TRY(tensor_copy_to_host(tensor, tensor_data(copy)));
+    *out = TAKE(copy);
+    return NULL;
+}
+
+Error *packed_bridge_export(Tensor *tensor, DLManagedTensor **out) {
+    OWN(Tensor, copy) = NULL;
+    if (!is_constant(tensor) && in_host_memory(tensor)) return tensor_dlpack_export(tensor, out);
+    TRY(copy_to_host(tensor, &copy));
     return tensor_dlpack_export(copy, out);
+}
+
+Error *packed_bridge_settle(Tensor *tensor, const DLManagedTensor *given, uint32_t index) {
+    OWN(Tensor, copy) = NULL;
+    const void *bytes = tensor->dtype == DTYPE_STRING ? NULL : given->dl_tensor.data;
+    if (!bytes || tensor_bytes(tensor) == 0) return NULL;
+    if (!is_constant(tensor)) {
+        if (in_host_memory(tensor) || !tensor->storage->opaque) return NULL;
+        return tensor_copy_from_host(tensor, bytes);
+    }
+    if (!in_host_memory(tensor)) TRY(copy_to_host(tensor, &copy));
+    if (memcmp(bytes, tensor_data(copy ? copy : tensor), tensor_bytes(tensor)) != 0)
+        FAIL(INVALID,
+            "argument %u is a constant of the model, to which the function has written; the "
+            "constant is unchanged",
+            index);
+    return NULL;
 }
 
 bool packed_bridge_give_scalar(const Value *value, LayoverValue *out) {
@@ -72,7 +103,7 @@ static Error *to_public(const Value *value, uint32_t index, LayoverValue *out) {
     if (!value_is(value, OBJECT_TENSOR))
         FAIL(INVALID, "argument %u is no scalar and no tensor", index);
     out->kind = LAYOVER_TENSOR;
-    return export_tensor(value->tensor, &out->tensor);
+    return packed_bridge_export(value->tensor, &out->tensor);
 }
 
 /* Values of other kinds are for the functions of modules (library_function.c). */
@@ -108,6 +139,10 @@ static Error *bridge_call(
         error = call_public(context, converted, count, out_result);
     else
         made--;
+    for (uint32_t i = 0; i < made && !error; i++)
+        if (converted[i].kind == LAYOVER_TENSOR)
+            error = packed_bridge_settle(arguments[i].tensor, converted[i].tensor, i);
+    if (error) value_release(out_result);
     for (uint32_t i = 0; i < made; i++)
         if (converted[i].kind == LAYOVER_TENSOR) converted[i].tensor->deleter(converted[i].tensor);
     return error;
