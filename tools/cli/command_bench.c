@@ -8,10 +8,12 @@
 #include "scheduler/http/client/json_fields.h"
 #include "serialize/arrays/array_values.h"
 #include "tools/client/remote_models.h"
+#include "tools/run/input_options.h"
 #include "tools/run/run_machine.h"
 
 const CommandOption command_bench_options[] = {
-    {"input", "FILE.npz|NAME=FILE.npy", true, "inputs, as for run"},
+    {"input", INPUT_FORMS, true, "inputs, as for run"},
+    INPUT_VALUE_OPTIONS,
     {"function", "F", false, "which function; default main"},
     {"device", "D[,OPTION=VALUE...]", false, "cpu (default), sim:N, cuda:N"},
     {"threads", "N", false, "threads a kernel may use (default 1)"},

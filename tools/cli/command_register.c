@@ -14,6 +14,7 @@
 #include "tools/client/progress.h"
 #include "tools/client/remote_models.h"
 #include "tools/models/model_home.h"
+#include "tools/run/input_options.h"
 
 #define NO_PREPARE                                                                                 \
     { "no-prepare", NULL, false, "leaves packing the weights for this machine to the first run" }
@@ -21,8 +22,9 @@
 const CommandOption command_register_options[] = {
     {"alias", "A", true, "also gives the version this alias"},
     {"precision", "P", false, "fp32 (default), bf16 or int8: of what has constant weights"},
-    {"input", "FILE.npz|NAME=FILE.npy", true,
+    {"input", INPUT_FORMS, true,
         "with --precision: what to run on to say how accurate it is; default: made up"},
+    INPUT_VALUE_OPTIONS,
     {"format", "F", false, "onnx, relay, nnvm, lva, lvx or relax; default: by the file"},
     {"params", "FILE", false, "the weights of a graph of NNVM, MXNet or TVM's graph executor"},
     {"library", "FILE.so", false,

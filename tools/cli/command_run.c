@@ -1,9 +1,10 @@
+#include "tools/run/input_options.h"
 #include "tools/run/remote_run.h"
 #include "tools/run/run_report.h"
 
 const CommandOption command_run_options[] = {
-    {"input", "FILE.npz|NAME=FILE.npy", true,
-        "inputs: arrays named like them (.npz, .safetensors) or one each"},
+    {"input", INPUT_FORMS, true, INPUT_HELP},
+    INPUT_VALUE_OPTIONS,
     {"function", "F", false, "which function; default main"},
     RUN_SHARED_OPTIONS,
     {0},

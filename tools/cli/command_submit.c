@@ -3,13 +3,14 @@
 
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
+#include "tools/run/input_options.h"
 #include "tools/run/job_inputs.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
 
 const CommandOption command_submit_options[] = {
-    {"input", "FILE.npz|NAME=FILE.npy", true,
-        "inputs: arrays named like them (.npz, .safetensors) or one each; NAME=FOLDER of .npy"},
+    {"input", INPUT_FORMS, true, INPUT_HELP "; NAME=FOLDER of .npy"},
+    INPUT_VALUE_OPTIONS,
     {"function", "F", false, "which function; default main"},
     {"items", NULL, false, "a batch job: the leading axis of every input is the item axis"},
     {"batch", "N", false, "with --items: items of a run (default 1)"},

@@ -9,9 +9,12 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "scheduler/http/client/json_body.h"
+#include "serialize/arrays/array_values.h"
 #include "serialize/arrays/npy.h"
 #include "serialize/arrays/npz.h"
-#include "tools/client/remote_models.h"
+#include "tools/run/input_shape.h"
+#include "tools/run/input_value.h"
+#include "tools/run/remote_signature.h"
 #include "tools/run/run_machine.h"
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
@@ -53,31 +56,24 @@ static Error *read_folder(const char *folder, ArrayList *list) {
     return error;
 }
 
+static Error *fetch_signature(const CommandContext *context, HttpClient *client,
+    RemoteSignature *out, uint32_t *out_function) {
+    const char *wanted = command_option(context, "function");
+    TRY(remote_signature_fetch(client, context->arguments[0], out));
+    return executable_find_function(&out->executable, wanted ? wanted : "main", out_function);
+}
+
 /* The number of axes of a model's input; -1 if it is not known. */
 static Error *find_rank(
-    const CommandContext *context, HttpClient *client, const char *option, int *out_rank) {
-    const char *wanted = command_option(context, "function");
-    size_t length = (size_t)(strchr(option, '=') - option);
-    OWN_JSON(model) = NULL;
-    *out_rank = -1;
-    TRY(remote_models_get(client, context->arguments[0], &model));
-    json_object *functions = remote_field(model, "functions");
-    size_t count =
-        json_object_is_type(functions, json_type_array) ? json_object_array_length(functions) : 0;
-    for (size_t i = 0; i < count; i++) {
-        json_object *function = json_object_array_get_idx(functions, i);
-        json_object *inputs = remote_field(function, "inputs");
-        if (strcmp(remote_text(function, "name"), wanted ? wanted : "main") != 0) continue;
-        if (!json_object_is_type(inputs, json_type_array)) continue;
-        for (size_t k = 0; k < json_object_array_length(inputs); k++) {
-            json_object *input = json_object_array_get_idx(inputs, k);
-            json_object *shape = remote_field(input, "shape");
-            const char *name = remote_text(input, "name");
-            if (strlen(name) == length && strncmp(name, option, length) == 0 &&
-                json_object_is_type(shape, json_type_array))
-                *out_rank = (int)json_object_array_length(shape);
-        }
-    }
+    const CommandContext *context, HttpClient *client, const char *name, int *out_rank) {
+    RemoteSignature OWN_SIGNATURE(signature) = {0};
+    uint32_t function, index;
+    TRY(fetch_signature(context, client, &signature, &function));
+    function = executable_choose_function(&signature.executable, function, name);
+    const Function *of = &signature.executable.functions[function];
+    const bool found = of->parameters && array_values_find_parameter(of, name, &index);
+    *out_rank =
+        found && of->parameters[index].rank_known ? (int)of->parameters[index].shape.rank : -1;
     return NULL;
 }
 
@@ -116,7 +112,7 @@ static Error *add_folder(
     char name[1024];
     (void)snprintf(name, sizeof name, "%.*s", (int)(strchr(option, '=') - option), option);
     TRY(read_folder(folder_of(option), &files));
-    TRY(find_rank(context, client, option, &rank));
+    TRY(find_rank(context, client, name, &rank));
     bool stack = rank == (int)files.items[0].shape.rank + 1;
     TRY(join_shapes(&files, stack, &shape));
     TRY(named_array_init(&all, name, files.items[0].dtype, &shape));
@@ -148,16 +144,24 @@ Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInp
     ArrayList OWN_ARRAYS(list) = {0};
     const char *option = command_option(context, "input");
     bool single = option && !command_option_at(context, "input", 1);
-    if (single && text_ends_with(option, ".npz")) {
+    if (single && option[0] != '@' && text_ends_with(option, ".npz")) {
         *out = (JobInputs){.given = option};
         return NULL;
     }
+    RemoteSignature OWN_SIGNATURE(signature) = {0};
+    uint32_t function = 0;
+    if (input_value_any_inline(context))
+        TRY(fetch_signature(context, client, &signature, &function));
     for (uint32_t i = 0; (option = command_option_at(context, "input", i)); i++)
-        if (folder_of(option))
+        if (input_value_is_inline(option))
+            TRY(input_value_read(context, option, &signature.executable, &function, &list));
+        else if (folder_of(option))
             TRY(add_folder(context, client, option, &list));
         else
             TRY(run_inputs_read_option(option, NULL, &list));
     TRY(array_list_check_names(&list));
+    if (signature.model)
+        TRY(input_shape_check_options(context, &signature.executable.functions[function]));
     TRY(temporary_file_create(&inputs.made));
     TRY(write_file(inputs.made.path, &list));
     *out = inputs;

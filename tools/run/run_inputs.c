@@ -8,6 +8,8 @@
 #include "serialize/arrays/npz_file.h"
 #include "serialize/arrays/npz_ports.h"
 #include "serialize/arrays/safetensors.h"
+#include "tools/run/input_shape.h"
+#include "tools/run/input_value.h"
 #include "tools/run/run_machine.h"
 
 #define INPUT_FILE_SIZE_MAX ((size_t)64 << 30)
@@ -68,16 +70,20 @@ static Error *read_file(const char *path, const char *name, const Function *func
 }
 
 Error *run_inputs_read_option(const char *text, const Function *function, ArrayList *list) {
-    const char *equals = strchr(text, '=');
-    if (text_ends_with(text, ".npz")) return read_file(text, NULL, function, read_npz, list);
+    const char *equals = strchr(text, '='), *file = text + (text[0] == '@');
+    if (text_ends_with(text, ".npz")) return read_file(file, NULL, function, read_npz, list);
     if (text_ends_with(text, ".safetensors"))
-        return read_file(text, NULL, function, read_safetensors, list);
+        return read_file(file, NULL, function, read_safetensors, list);
     if (!equals || equals == text)
-        FAIL(USAGE, "--input %s: FILE.npz, FILE.safetensors or NAME=FILE.npy is wanted", text);
+        FAIL(USAGE,
+            "--input %s: FILE.npz, FILE.safetensors, @FILE.json, NAME=FILE.npy or NAME=VALUE is "
+            "wanted",
+            text);
     char *name;
     TRY(memory_copy_text(text, &name));
     name[equals - text] = 0;
-    Error *error = read_file(equals + 1, name, function, read_npy, list);
+    file = equals[1] == '@' ? equals + 2 : equals + 1;
+    Error *error = read_file(file, name, function, read_npy, list);
     memory_free(name);
     return error;
 }
@@ -89,6 +95,7 @@ static Error *choose_by_file(
     size_t size;
     NpzFile OWN_NPZ(file) = {0};
     if (!text_ends_with(path, ".npz")) return NULL;
+    path += path[0] == '@';
     TRY(file_read(path, INPUT_FILE_SIZE_MAX, &data, &size));
     Error *error = npz_file_open(data, size, memory_max(), &file);
     for (size_t i = 0; !error && i < file.count; i++)
@@ -108,10 +115,13 @@ Error *run_inputs_read(const CommandContext *context, const Executable *executab
     for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
         TRY(choose_by_file(text, executable, &function));
     for (uint32_t i = 0; (text = command_option_at(context, "input", i)); i++)
-        TRY(run_inputs_read_option(text, &executable->functions[function], &list));
+        TRY(input_value_is_inline(text)
+                ? input_value_read(context, text, executable, &function, &list)
+                : run_inputs_read_option(text, &executable->functions[function], &list));
     for (size_t i = 0; i < list.count; i++)
         function = executable_choose_function(executable, function, list.items[i].name);
     const Function *of = &executable->functions[function];
+    TRY(input_shape_check_options(context, of));
     TRY(array_values_bind(&list, of, out_values));
     *inout_function = function;
     *out_count = of->parameter_count;

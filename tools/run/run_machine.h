@@ -55,9 +55,10 @@ MUST_CHECK Error *run_machine_pause(RunMachine *machine);
 MUST_CHECK Error *run_machine_finish(Execution *execution);
 uint64_t run_machine_peak_bytes(const RunMachine *machine);
 
-/* Reads the arrays of one --input: FILE.npz, FILE.safetensors, NAME=FILE.npy. function: the
- * function that gets them; arrays of a .npz that do not fit are refused before they are unpacked;
- * NULL: unknown. Errors: INVALID also an .npz that unpacks to more than this process could have. */
+/* Reads the arrays of one --input that is not inline (input_value.h): FILE.npz, FILE.safetensors,
+ * NAME=FILE.npy, with or without @ before the file. function: the function that gets them; arrays
+ * of a .npz that do not fit are refused before they are unpacked; NULL: unknown. Errors: INVALID
+ * also an .npz that unpacks to more than this process could have. */
 MUST_CHECK Error *run_inputs_read_option(
     const char *text, const Function *function, ArrayList *list);
 /* Reads a function's inputs from --input options: arrays by name, checked when the execution is

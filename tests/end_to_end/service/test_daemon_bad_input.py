@@ -174,6 +174,16 @@ def test_a_job_says_which_item_failed_and_keeps_those_before(served, tmp_path):
     assert shown["outputs"] == [{"name": "y", "dtype": "int64", "shape": [57], "data": list(range(57))}]
 
 
+def test_inline_inputs_have_the_form_that_the_daemon_describes(served):
+    call = served.home.call
+    assert call("run", "m", "--function", "picky", "--input", "a=7").json["outputs"][0]["data"] == [7]
+    shown = call("run", "m", "--input", "a=1,2,3,4", "--input", "b=ones", "--dim", "n=2", as_json=False)
+    assert shown.out == "y: float32 [2, 2]\n  [[2, 3],\n   [4, 5]]\n"
+    job = call("submit", "m", "--function", "picky", "--items", "--input", "a=3,4", "--wait").lines[0]["job"]
+    assert call("result", job).json["outputs"][0]["data"] == [3, 4]
+    served.home.refuses("run", "m", "--input", "a=1,2,3", "--input", "b=ones", words=["3 elements do not fill the shape [-1, 2]"])
+
+
 # Quotas ----------------------------------------------------------------------------------------------------------
 
 def test_over_quota_names_the_figures(served, tmp_path):
