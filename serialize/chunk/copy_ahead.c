@@ -7,7 +7,7 @@
 #include "base/allocator.h"
 #include "base/thread.h"
 
-enum { TOGETHER_MAX = 4 };
+enum { TOGETHER_MAX = 4, CACHE_LINE_BYTES = 64 };
 
 /* Pieces are numbered through all ranges; piece p lies in buffer p % COPY_AHEAD_PIECES.
  *
@@ -27,7 +27,7 @@ struct CopyAhead {
     Range *ranges;
     size_t range_count, asked; /* ranges that were asked for */
     uint8_t *buffers;
-    size_t buffer_bytes;
+    size_t piece_bytes, buffer_bytes; /* of one buffer, of all */
     pthread_t thread;
     pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t moved;
@@ -57,7 +57,7 @@ static bool may_copy(CopyAhead *copies, const Range *range, size_t piece, size_t
 }
 
 static uint8_t *buffer_of(const CopyAhead *copies, size_t piece) {
-    return copies->buffers + piece % COPY_AHEAD_PIECES * CHUNK_SIZE;
+    return copies->buffers + piece % COPY_AHEAD_PIECES * copies->piece_bytes;
 }
 
 /* The pieces of one copy: some megabytes, so that the link is not idle between copies. Their
@@ -131,6 +131,16 @@ static void done(void *self, size_t index) {
     (void)pthread_mutex_unlock(&copies->mutex);
 }
 
+/* The size of a buffer: that of the largest piece. The system clears what is touched, and the state
+ * of a small run is many tensors of some bytes. */
+static size_t largest_piece(const DeviceRange *ranges, size_t count) {
+    uint64_t largest = CACHE_LINE_BYTES;
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].size > largest) largest = ranges[i].size;
+    if (largest >= CHUNK_SIZE) return CHUNK_SIZE;
+    return ((size_t)largest + CACHE_LINE_BYTES - 1) & ~(size_t)(CACHE_LINE_BYTES - 1);
+}
+
 static Error *start(CopyAhead *copies, const DeviceRange *ranges, size_t count) {
     void *memory;
     size_t pieces = 0;
@@ -143,9 +153,10 @@ static Error *start(CopyAhead *copies, const DeviceRange *ranges, size_t count) 
     }
     copies->range_count = count;
     size_t buffers = pieces < COPY_AHEAD_PIECES ? pieces : COPY_AHEAD_PIECES;
-    TRY(memory_map(buffers * CHUNK_SIZE, &memory));
+    copies->piece_bytes = largest_piece(ranges, count);
+    copies->buffer_bytes = buffers * copies->piece_bytes;
+    TRY(memory_map(copies->buffer_bytes, &memory));
     copies->buffers = memory;
-    copies->buffer_bytes = buffers * CHUNK_SIZE;
     if (!thread_start(&copies->thread, "copy-ahead", copy_all, copies))
         FAIL(OUT_OF_MEMORY, "the system gives no more threads");
     copies->thread_runs = true;

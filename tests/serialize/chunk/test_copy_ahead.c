@@ -57,6 +57,30 @@ static void test_copy_ahead_brings_ranges_in_order(void **state) {
     check_order(CHUNK_APPEND_SIZE);
 }
 
+/* More ranges than there are buffers, none as large as a chunk: each comes whole. */
+static void test_copy_ahead_brings_many_small_ranges(void **state) {
+    (void)state;
+    enum { COUNT = 3 * COPY_AHEAD_PIECES, SIZE_MAX_HERE = 5000 };
+    uint64_t address;
+    Device *device = device_with(SIZE_MAX_HERE + COUNT, "sim:0", &address);
+    DeviceRange ranges[COUNT];
+    for (uint32_t r = 0; r < COUNT; r++)
+        ranges[r] = (DeviceRange){address + r, 1 + r * 61 % SIZE_MAX_HERE, CHUNK_SIZE};
+    OWN(CopyAhead, copies) = NULL;
+    assert_ok(copy_ahead_create(device, NULL, ranges, COUNT, &copies));
+    for (uint32_t r = 0; r < COUNT; r++) {
+        const void *data;
+        RawChunks reader = copy_ahead_next(copies);
+        assert_ok(reader.get(reader.self, 0, &data));
+        for (uint64_t i = 0; i < ranges[r].size; i++)
+            assert_int_equal(((const uint8_t *)data)[i], byte_at(r + i));
+        reader.done(reader.self, 0);
+    }
+    copy_ahead_release(TAKE(copies));
+    device->class_->free(device, NULL, address, SIZE_MAX_HERE + COUNT);
+    device_close(device);
+}
+
 /* Whoever fails elsewhere lets go in the middle, with the copying thread waiting for room. */
 static void test_copy_ahead_ends_early(void **state) {
     (void)state;
@@ -134,6 +158,7 @@ static void test_copy_ahead_feeds_the_chunk_writer(void **state) {
 int test_copy_ahead(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copy_ahead_brings_ranges_in_order),
+        cmocka_unit_test(test_copy_ahead_brings_many_small_ranges),
         cmocka_unit_test(test_copy_ahead_ends_early),
         cmocka_unit_test(test_copy_ahead_tells_the_devices_error),
         cmocka_unit_test(test_copy_ahead_feeds_the_chunk_writer),
