@@ -4,6 +4,7 @@ import os
 import numpy as np
 import pytest
 
+import stops
 from harness import REFUSED, ROOT, SUSPENDED, load, same_bits
 
 FOLDER = os.path.join(ROOT, "tests", "models", "cases")
@@ -33,18 +34,22 @@ def _run(home, name, device, output, *options, expect=0):
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_a_case_is_right_on_every_device_and_stopped_at_every_instruction(home, tmp_path, name):
     home.call("register", name, f"{FOLDER}/{name}.onnx")
-    straight, instructions = {}, 0
+    straight, given = {}, load(f"{FOLDER}/{name}.in.npz")
     for device in ("cpu", "sim:0"):
         straight[device] = tmp_path / f"{device[:3]}.npz"
         instructions = _run(home, name, device, straight[device])["instructions"]
         _check_wanted(straight[device], name)
     same_bits(straight["cpu"], straight["sim:0"])
-    checkpoint, output = tmp_path / "c.lvc", tmp_path / "moved.npz"
-    for stop in range(1, instructions):
-        for first, second in (("cpu", "sim:0"), ("sim:0", "cpu")):
-            _run(home, name, first, output, "--suspend-after", stop, "--checkpoint", checkpoint, expect=SUSPENDED)
-            assert home.call("resume", checkpoint, "--device", second, "--output", output).json["instructions"] == instructions
-            same_bits(output, straight[second])
+    models = [stops.opened(home, name, device) for device in ("cpu", "sim:0")]
+    for ring in (models, models[::-1]):  # each instruction runs on either device, between two on the other
+        cut, count = stops.run_cut(ring, given)
+        assert count == instructions - 1
+        stops.assert_same(cut, load(straight["cpu"]))
+    checkpoint, output, middle = tmp_path / "c.lvc", tmp_path / "moved.npz", instructions // 2
+    if middle > 0:  # and once in processes of their own
+        _run(home, name, "cpu", output, "--suspend-after", middle, "--checkpoint", checkpoint, expect=SUSPENDED)
+        assert home.call("resume", checkpoint, "--device", "sim:0", "--output", output).json["instructions"] == instructions
+        same_bits(output, straight["sim:0"])
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED_CASES))
