@@ -1,5 +1,7 @@
 #include "kernels/native/native_arguments.h"
 
+#include <string.h>
+
 #include "base/allocator.h"
 #include "kernels/native/native_memory.h"
 #include "kernels/native/native_runtime.h"
@@ -10,6 +12,7 @@
 
 struct NativeHolder {
     Shape shape;
+    int64_t *dims; /* of a shape that is a value */
     DLTensor view;
     DLManagedTensor managed;
     AbiShapeObject shape_object;
@@ -63,11 +66,16 @@ static Error *set_tensor(const Reading *reading, NativeHolder *holder, const Nat
 
 /* ---- shapes and tuples ---- */
 
-static void set_shape(NativeHolder *holder, const Shape *shape, AbiAny *out) {
-    holder->shape = *shape;
+static Error *set_shape(NativeHolder *holder, const NativeValue *value, AbiAny *out) {
+    void *memory;
+    TRY(memory_alloc(value->shape.count, sizeof(int64_t), &memory));
+    holder->dims = memory;
+    if (value->shape.count)
+        memcpy(holder->dims, value->shape.dims, value->shape.count * sizeof(int64_t));
     holder->shape_object = (AbiShapeObject){
-        .head = {.counts = HELD, .type = ABI_SHAPE}, .dims = {holder->shape.dims, shape->rank}};
+        .head = {.counts = HELD, .type = ABI_SHAPE}, .dims = {holder->dims, value->shape.count}};
     *out = (AbiAny){.type = ABI_SHAPE, .object = &holder->shape_object.head};
+    return NULL;
 }
 
 static void release_item(AbiAny *item) {
@@ -99,7 +107,7 @@ static Error *set_object(Reading *reading, NativeHolder *holder, const NativeVal
         return set_tensor(
             reading, holder, &value->tensor, field || reading->arguments->objects, out);
     if (value->kind == NATIVE_TUPLE) return set_tuple(reading, value->field_count, depth, out);
-    if (value->kind == NATIVE_SHAPE) set_shape(holder, &value->shape, out);
+    if (value->kind == NATIVE_SHAPE) return set_shape(holder, value, out);
     if (value->kind == NATIVE_STRING) *out = (AbiAny){.type = ABI_TEXT, .text = value->string.data};
     return NULL;
 }
@@ -166,6 +174,8 @@ void native_arguments_deinit(NativeArguments *arguments, bool *out_kept) {
     for (uint32_t i = 0; arguments->holders && i < arguments->holder_count; i++)
         if (is_held(&arguments->holders[i])) *out_kept = true;
     memory_free(arguments->items);
+    for (uint32_t i = 0; arguments->holders && i < arguments->holder_count && !*out_kept; i++)
+        memory_free(arguments->holders[i].dims);
     if (!*out_kept) memory_free(arguments->holders);
     *arguments = (NativeArguments){0};
 }

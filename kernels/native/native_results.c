@@ -8,9 +8,21 @@
 
 static Error *take_shape(const int64_t *dims, size_t rank, Shape *out) {
     int64_t count;
-    if (rank > SHAPE_RANK_MAX) FAIL(UNSUPPORTED, "gave a shape of %zu dimensions", rank);
+    if (rank > SHAPE_RANK_MAX)
+        FAIL(UNSUPPORTED, "gave a tensor of %zu dimensions; %d are the most", rank, SHAPE_RANK_MAX);
     *out = shape_make((uint32_t)rank, dims);
-    return shape_count(out, &count);
+    return error_wrap(shape_count(out, &count), "gave a tensor");
+}
+
+/* A shape that is a value has any numbers. */
+static Error *take_dims(const AbiDims *dims, NativeValue *out) {
+    if (dims->size > NATIVE_SHAPE_MAX)
+        FAIL(UNSUPPORTED, "gave a shape of %zu numbers; %d are the most", (size_t)dims->size,
+            NATIVE_SHAPE_MAX);
+    out->kind = NATIVE_SHAPE;
+    out->shape.dims = dims->data;
+    out->shape.count = (uint32_t)dims->size;
+    return NULL;
 }
 
 static bool is_compact(const DLTensor *tensor) {
@@ -31,6 +43,7 @@ static Error *take_tensor(const DLTensor *tensor, NativeValue *out) {
         FAIL(UNSUPPORTED, "gave a tensor of an element type that is not passed on");
     if (tensor->device.device_type != kDLCPU || !is_compact(tensor))
         FAIL(UNSUPPORTED, "gave a tensor that is not compact in host memory");
+    if (tensor->ndim < 0) FAIL(UNSUPPORTED, "gave a tensor of %d dimensions", tensor->ndim);
     TRY(take_shape(tensor->shape, (size_t)tensor->ndim, &out->tensor.shape));
     out->tensor.data = (uint8_t *)tensor->data + tensor->byte_offset;
     return NULL;
@@ -83,11 +96,8 @@ static Error *take(const AbiAny *result, NativeValue *out) {
         out->string.size = bytes->size;
         return NULL;
     }
-    case ABI_SHAPE: {
-        const AbiDims *dims = &((const AbiShapeObject *)result->object)->dims;
-        out->kind = NATIVE_SHAPE;
-        return take_shape(dims->data, dims->size, &out->shape);
-    }
+    case ABI_SHAPE:
+        return take_dims(&((const AbiShapeObject *)result->object)->dims, out);
     case ABI_TENSOR:
         return take_tensor(&((const AbiTensorObject *)result->object)->tensor, out);
     case ABI_ARRAY:

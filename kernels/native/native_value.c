@@ -17,6 +17,11 @@ static void write_shape(ByteWriter *writer, const Shape *shape) {
     for (uint32_t i = 0; i < shape->rank; i++) byte_write_i64(writer, shape->dims[i]);
 }
 
+static void write_dims(ByteWriter *writer, const void *dims, uint32_t count) {
+    byte_write_u32(writer, count);
+    byte_write_bytes(writer, dims, count * sizeof(int64_t));
+}
+
 static void write_string(ByteWriter *writer, const char *data, size_t size) {
     byte_write_u32(writer, (uint32_t)size);
     byte_write_bytes(writer, data, size);
@@ -43,7 +48,7 @@ void native_value_write(ByteWriter *writer, const NativeValue *value) {
         write_string(writer, value->string.data, value->string.size);
         return;
     case NATIVE_SHAPE:
-        write_shape(writer, &value->shape);
+        write_dims(writer, value->shape.dims, value->shape.count);
         return;
     case NATIVE_TENSOR:
         byte_write_u8(writer, (uint8_t)value->tensor.dtype);
@@ -62,10 +67,20 @@ static Error *read_shape(ByteReader *reader, Shape *out) {
     int64_t count;
     TRY(byte_read_count(reader, sizeof(int64_t), &rank));
     if (rank > SHAPE_RANK_MAX)
-        FAIL(CORRUPT, "a shape of %u dimensions; %d are the most", rank, SHAPE_RANK_MAX);
+        FAIL(CORRUPT, "a tensor of %u dimensions; %d are the most", rank, SHAPE_RANK_MAX);
     *out = (Shape){.rank = rank};
     for (uint32_t i = 0; i < rank; i++) TRY(byte_read_i64(reader, &out->dims[i]));
     return error_recode(shape_count(out, &count), ERROR_CORRUPT);
+}
+
+static Error *read_dims(ByteReader *reader, NativeValue *out) {
+    const uint8_t *bytes;
+    TRY(byte_read_count(reader, sizeof(int64_t), &out->shape.count));
+    if (out->shape.count > NATIVE_SHAPE_MAX)
+        FAIL(CORRUPT, "a shape of %u numbers; %d are the most", out->shape.count, NATIVE_SHAPE_MAX);
+    TRY(byte_read_view(reader, out->shape.count * sizeof(int64_t), &bytes));
+    out->shape.dims = bytes;
+    return NULL;
 }
 
 static Error *read_string(ByteReader *reader, NativeValue *out) {
@@ -115,7 +130,7 @@ Error *native_value_read(ByteReader *reader, NativeValue *out) {
     case NATIVE_STRING:
         return read_string(reader, out);
     case NATIVE_SHAPE:
-        return read_shape(reader, &out->shape);
+        return read_dims(reader, out);
     case NATIVE_TENSOR:
         return read_tensor(reader, &out->tensor);
     case NATIVE_TUPLE:

@@ -42,7 +42,10 @@ typedef struct NativeValue {
             const char *data; /* followed by a zero byte */
             size_t size;
         } string;
-        Shape shape;
+        struct {
+            const void *dims; /* int64, any numbers, perhaps not aligned */
+            uint32_t count;   /* at most NATIVE_SHAPE_MAX */
+        } shape;
         NativeTensor tensor;
         uint32_t field_count; /* of a tuple: values that follow, without their own fields */
     };
@@ -53,10 +56,12 @@ uint64_t native_tensor_bytes(const NativeTensor *tensor);
 
 /* The address of a tensor is not sent, only its place. */
 void native_value_write(ByteWriter *writer, const NativeValue *value);
-/* A string stays in the reader's memory. Errors: CORRUPT. */
+/* A string and a shape stay in the reader's memory. Errors: CORRUPT. */
 MUST_CHECK Error *native_value_read(ByteReader *reader, NativeValue *out);
 /* Most values of one call or one result, fields included, and most tuples inside each other. */
 enum { NATIVE_VALUES_MAX = 4096, NATIVE_DEPTH_MAX = 32 };
+/* Most numbers of a shape that is a value, as in Relax; a tensor has at most SHAPE_RANK_MAX. */
+enum { NATIVE_SHAPE_MAX = 255 };
 
 /* Checks that `count` values are `top` values with the fields of their tuples. Errors: CORRUPT. */
 MUST_CHECK Error *native_values_check(const NativeValue *values, uint32_t count, uint32_t top);

@@ -1,5 +1,7 @@
 #include "vm/native/native_functions.h"
 
+#include <string.h>
+
 #include "base/allocator.h"
 #include "kernels/tensor/tensor.h"
 #include "vm/objects/adt.h"
@@ -56,8 +58,11 @@ static Error *take_object(uint32_t index, const Value *value, NativeValue *out) 
     if (value_is(value, OBJECT_TENSOR)) return take_tensor(index, value->tensor, out);
     if (value_is(value, OBJECT_OPAQUE)) return take_heap(index, value, out);
     if (value_is(value, OBJECT_SHAPE)) {
+        _Static_assert((int)NATIVE_SHAPE_MAX == (int)SHAPE_OBJECT_COUNT_MAX, "any shape is passed");
         out->kind = NATIVE_SHAPE;
-        return error_recode(shape_object_get(value->shape, &out->shape), ERROR_UNSUPPORTED);
+        out->shape.dims = value->shape->dims;
+        out->shape.count = value->shape->count;
+        return NULL;
     }
     if (value_is(value, OBJECT_STRING)) {
         out->kind = NATIVE_STRING;
@@ -169,9 +174,11 @@ static Error *receive_tensor(Receiver *receiver, const NativeTensor *given, Valu
     return tensor_copy_from_host(tensor, given->data);
 }
 
-static Error *receive_shape(const Shape *shape, Value *out) {
+static Error *receive_shape(const NativeValue *result, Value *out) {
     ShapeObject *object;
-    TRY(shape_object_create(shape, &object));
+    int64_t dims[NATIVE_SHAPE_MAX];
+    if (result->shape.count) memcpy(dims, result->shape.dims, result->shape.count * sizeof *dims);
+    TRY(shape_object_create_of(dims, result->shape.count, &object));
     *out = value_object(OBJECT_SHAPE, object);
     return NULL;
 }
@@ -217,7 +224,7 @@ static Error *receive_value(Receiver *receiver, const NativeValue **inout_next, 
     case NATIVE_STRING:
         return receive_string(receiver, result, out);
     case NATIVE_SHAPE:
-        return receive_shape(&result->shape, out);
+        return receive_shape(result, out);
     case NATIVE_TENSOR:
         return receive_tensor(receiver, &result->tensor, out);
     case NATIVE_TUPLE:

@@ -77,6 +77,25 @@ FUNCTION(name) {
     return 0;
 }
 
+/* Gives a new shape: the given one, backwards, and 250 zeros behind it if a second argument is
+ * given. */
+FUNCTION(turn) {
+    UNUSED;
+    enum { MORE = 250 };
+    typedef struct Turned {
+        AbiShapeObject object;
+        int64_t dims[2 * MORE];
+    } Turned;
+    const AbiDims *given = &((const AbiShapeObject *)arguments[0].object)->dims;
+    Turned *made = calloc(1, sizeof *made);
+    if (!made) return -1;
+    made->object.head.type = ABI_SHAPE;
+    for (size_t i = 0; i < given->size; i++) made->dims[i] = given->data[given->size - 1 - i];
+    made->object.dims = (AbiDims){made->dims, given->size + (count > 1 ? MORE : 0)};
+    *result = (AbiAny){.type = ABI_SHAPE, .object = &made->object.head};
+    return 0;
+}
+
 /* Gives a new tensor: the given int, counted upwards, three times. */
 FUNCTION(count) {
     UNUSED;

@@ -66,8 +66,7 @@ static void test_what_a_function_keeps_ends_its_worker(void **state) {
     float a[] = {1};
     const int64_t dim = 5;
     Kept kept = {.base = {.receive = keep}};
-    NativeValue values[] = {
-        native_floats(a, 1, true), {.kind = NATIVE_SHAPE, .shape = shape_make(1, &dim)}};
+    NativeValue values[] = {native_floats(a, 1, true), {.kind = NATIVE_SHAPE, .shape = {&dim, 1}}};
     for (int i = 0; i < 2; i++) {
         OWN(NativeWorker, worker) = start();
         const NativeArgumentList list = {&values[i], 1, 1};

@@ -16,7 +16,9 @@ static NativeValue read_back(const NativeValue *value, ByteWriter *bytes) {
 static void test_native_values_are_read_as_written(void **state) {
     (void)state;
     const int64_t dims[] = {2, 3};
+    const int64_t many[] = {-1, 2, 3, 4, 5, 6, 7, 8, 9, INT64_MIN};
     ByteWriter OWN_BYTES(a) = {0}, OWN_BYTES(b) = {0}, OWN_BYTES(c) = {0}, OWN_BYTES(d) = {0};
+    ByteWriter OWN_BYTES(e) = {0};
     NativeValue value = {.kind = NATIVE_INT, .integer = INT64_MIN};
     assert_true(read_back(&value, &a).integer == INT64_MIN);
     value = (NativeValue){.kind = NATIVE_FLOAT, .real = -0.5};
@@ -34,6 +36,10 @@ static void test_native_values_are_read_as_written(void **state) {
     assert_true(shape_equal(&tensor.tensor.shape, &value.tensor.shape));
     assert_int_equal(tensor.tensor.place, 640);
     assert_int_equal(native_tensor_bytes(&tensor.tensor), 12);
+    value = (NativeValue){.kind = NATIVE_SHAPE, .shape = {many, 10}};
+    NativeValue shape = read_back(&value, &e);
+    assert_int_equal(shape.shape.count, 10);
+    assert_memory_equal(shape.shape.dims, many, sizeof many);
 }
 
 static void refuse(const char *text, const uint8_t *bytes, size_t size) {
@@ -49,11 +55,14 @@ static void test_native_values_from_outside_are_checked(void **state) {
     refuse("element type 99", (const uint8_t[]){NATIVE_DTYPE, 99}, 2);
     refuse("string is not passed", (const uint8_t[]){NATIVE_TENSOR, DTYPE_STRING}, 2);
     refuse("without its end", (const uint8_t[]){NATIVE_STRING, 1, 0, 0, 0, 'a', 'b'}, 7);
-    uint8_t shape[1 + 4 + 8 * 9] = {NATIVE_SHAPE, 9};
-    refuse("9 dimensions", shape, sizeof shape);
-    uint8_t negative[1 + 4 + 8] = {NATIVE_SHAPE, 1};
-    memset(negative + 5, 0xFF, 8);
+    uint8_t shape[2 + 4 + 8 * 9] = {NATIVE_TENSOR, DTYPE_FLOAT32, 9};
+    refuse("a tensor of 9 dimensions; 8 are the most", shape, sizeof shape);
+    uint8_t negative[2 + 4 + 8] = {NATIVE_TENSOR, DTYPE_FLOAT32, 1};
+    memset(negative + 6, 0xFF, 8);
     refuse("dimension 0 is -1", negative, sizeof negative);
+    static const uint8_t many[1 + 4 + 8 * 256] = {NATIVE_SHAPE, 0, 1};
+    refuse("a shape of 256 numbers; 255 are the most", many, sizeof many);
+    refuse("", many, sizeof many - 1);
 }
 
 static void test_fields_belong_to_their_tuples(void **state) {

@@ -20,6 +20,11 @@ static const char program[] =
     " Call &double_cells, r0\n"
     " Call &shape_heap.get, r0, 1 -> r1\n"
     " Ret r1\n}\n"
+    "packed turn(1)\nconstant @many = shape [-1, 2, 3, 4, 5, 6, 7, 8, 9, 4611686018427387904]\n"
+    "constant @none = shape []\n"
+    "function turned() exported {\n Call &turn, @many -> r0\n Call &turn, @none -> r1\n"
+    " AllocADT 0, r0, r1 -> r0\n Ret r0\n}\n"
+    "function too_many() exported {\n Call &turn, @many, 1 -> r0\n Ret r0\n}\n"
     "packed __vmtir__nest(2)\n"
     "function nest(2) exported {\n Call &__vmtir__nest, r0, r1 -> r2\n Ret r2\n}\n"
     "function change(1) exported {\n Call &write, r0\n Ret r0\n}\n";
@@ -54,6 +59,25 @@ static Value run(const Bench *bench, const char *function, const Value *argument
         vm_start(&bench->machine, function, arguments, count, &bench->options);
     assert_int_equal(vm_run(execution, 0), RUN_FINISHED);
     return value_copy(*execution_get_result(execution));
+}
+
+/* As in TVM a shape that is a value has any numbers. */
+static void test_native_functions_take_and_give_any_shape(void **state) {
+    (void)state;
+    Bench bench;
+    init(&bench);
+    Value result = run(&bench, "turned", NULL, 0);
+    TextBuilder OWN_TEXT(text) = {0};
+    value_print(&result, &text);
+    assert_string_equal(text_builder_get(&text),
+        "(shape [4611686018427387904, 9, 8, 7, 6, 5, 4, 3, 2, -1], shape [])");
+    value_release(&result);
+    RunResult stopped;
+    OWN(Execution, execution) = vm_start(&bench.machine, "too_many", NULL, 0, &bench.options);
+    assert_fails_saying(UNSUPPORTED, "turn: gave a shape of 260 numbers; 255 are the most",
+        execution_run(execution, (Budget){0}, &stopped));
+    execution_release(TAKE(execution));
+    deinit(&bench);
 }
 
 static void test_bytecode_calls_native_functions(void **state) {
@@ -158,6 +182,7 @@ static void test_a_library_with_other_bytes_does_not_run(void **state) {
 
 int test_native_functions(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native_functions_take_and_give_any_shape),
         cmocka_unit_test(test_bytecode_calls_native_functions),
         cmocka_unit_test(test_tensors_of_others_are_not_written),
         cmocka_unit_test(test_tuples_go_in_and_come_out),
