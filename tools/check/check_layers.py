@@ -30,7 +30,7 @@ NARROW = {"scheduler/policy/": ("base/", "scheduler/policy/"),
 # process and cuda stand above cpu, because sim runs cpu's kernels and cuda shares some of its headers. "" is the folder itself.
 ROOMS = {
     "kernels": "device scalar tensor operator arguments shape_rules planning expansions plugin cpu/core cpu/loops cpu/movement "
-               "cpu/elementwise cpu/dnnl cpu/matmul cpu/vision cpu/conv cpu/quantized cpu/pool cpu/normalization cpu/reduction cpu/signal "
+               "cpu/elementwise cpu/dnnl cpu/matmul cpu/vision cpu/conv cpu/quantized cpu/bytes cpu/pool cpu/normalization cpu/reduction cpu/signal "
                "cpu/generation cpu/strings cpu/attention cpu/recurrent cpu/device sim process native cuda/driver cuda/runtime "
                "cuda/planners cuda/device cuda/library cuda/plugin registry".split(),
     "vm": "instruction objects code native assembly residency execution relax".split(),

@@ -23,4 +23,5 @@ typedef enum CpuLayout {
     CPU_LAYOUT_BYTES_QUADS = 12,           /* for AVX512_VNNI */
     CPU_LAYOUT_BYTES_DEPTHWISE = 13,       /* a group for each channel: see cpu_bytes_depthwise.h */
     CPU_LAYOUT_BYTES_DEPTHWISE_QUADS = 14, /* likewise for AVX512_VNNI */
+    CPU_LAYOUT_BYTES_WINOGRAD = 15,        /* of 3 x 3: see cpu_bytes_winograd.h; int16 */
 } CpuLayout;

@@ -8,7 +8,7 @@
 #include "kernels/cpu/core/cpu_layouts.h"
 #include "kernels/cpu/matmul/cpu_matmul.h"
 #include "kernels/cpu/loops/cpu_loop_find.h"
-#include "kernels/cpu/quantized/cpu_bytes_filters.h"
+#include "kernels/cpu/bytes/cpu_bytes_constants.h"
 #include "kernels/cpu/quantized/cpu_lower_weights.h"
 #include "kernels/cpu/matmul/cpu_panels_bfloat16.h"
 #include "kernels/operator/operator_lower.h"

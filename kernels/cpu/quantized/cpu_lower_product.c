@@ -25,7 +25,7 @@ CpuLowerForm cpu_lower_form(const CpuDevice *device, bool is_int8) {
 /* ---- any machine: no fused multiply-add ---- */
 
 static const void *row_at(const CpuLowerTile *tile, int64_t row) {
-    return (const char *)tile->a + row * tile->a_row;
+    return (const char *)tile->a + (tile->offsets ? tile->offsets[row] : row * tile->a_row);
 }
 
 static const void *panel_at(const CpuLowerTile *tile, int64_t panel) {
@@ -50,14 +50,18 @@ static void bfloat16_portable_row(const CpuLowerTile *tile, int64_t row, int64_t
 }
 
 static void int8_portable_row(const CpuLowerTile *tile, int64_t row, int64_t panel) {
-    const int16_t *a = row_at(tile, row);
+    const int64_t none = 0, count = tile->offsets ? tile->piece_count : 1;
+    const int64_t *pieces = tile->offsets ? tile->pieces : &none;
     const int8_t *b = panel_at(tile, panel);
     int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;
     uint32_t sums[CPU_LOWER_PANEL] = {0};
     if (tile->accumulate) memcpy(sums, out, sizeof sums);
-    for (int64_t p = 0; p < tile->groups; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
-        for (int c = 0; c < CPU_LOWER_PANEL; c++)
-            sums[c] += (uint32_t)(a[0] * b[2 * c] + a[1] * b[2 * c + 1]);
+    for (int64_t i = 0; i < count; i++) {
+        const int16_t *a = (const void *)((const char *)row_at(tile, row) + pieces[i]);
+        for (int64_t p = 0; p < tile->groups; p++, a += 2, b += 2 * CPU_LOWER_PANEL)
+            for (int c = 0; c < CPU_LOWER_PANEL; c++)
+                sums[c] += (uint32_t)(a[0] * b[2 * c] + a[1] * b[2 * c + 1]);
+    }
     memcpy(out, sums, sizeof sums);
 }
 
@@ -122,29 +126,34 @@ BFLOAT16_BLOCK(1, 4);
     CPU_TARGET_AVX2 static void int8_block_##ROWS##x##PANELS(                                      \
         const CpuLowerTile *tile, int64_t row, int64_t panel) {                                    \
         enum { VECTORS = 2 * (PANELS) };                                                           \
-        const int16_t *a = row_at(tile, row);                                                      \
+        const int64_t none = 0, count = tile->offsets ? tile->piece_count : 1;                     \
+        const int64_t *pieces = tile->offsets ? tile->pieces : &none;                              \
         const int8_t *b = panel_at(tile, panel);                                                   \
         int32_t *out = (int32_t *)tile->out + row * CPU_LOWER_COLUMNS + panel * CPU_LOWER_PANEL;   \
-        const int64_t a_row = tile->a_row / 2, b_panel = tile->b_panel;                            \
+        const int64_t b_panel = tile->b_panel;                                                     \
+        const char *a[ROWS];                                                                       \
         __m256i sums[ROWS][VECTORS];                                                               \
+        CPU_UNROLL for (int r = 0; r < (ROWS); r++) a[r] = row_at(tile, row + r);                  \
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
             sums[r][v] =                                                                           \
                 tile->accumulate                                                                   \
                     ? _mm256_loadu_si256(                                                          \
                           (const __m256i *)(const void *)(out + r * CPU_LOWER_COLUMNS + v * 8))    \
                     : _mm256_setzero_si256();                                                      \
-        for (int64_t p = 0; p < tile->groups; p++) {                                               \
-            __m256i pairs[VECTORS];                                                                \
-            CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] =                                \
-                _mm256_cvtepi8_epi16(_mm_loadu_si128(                                              \
-                    (const __m128i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16)));           \
-            CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                          \
-                const __m256i pair = _mm256_set1_epi32(cpu_word_load(a + r * a_row));              \
-                CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] =                          \
-                    _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(pair, pairs[v]));               \
+        for (int64_t piece = 0; piece < count; piece++) {                                          \
+            const int64_t first = pieces[piece], end = first + tile->groups * 4;                   \
+            for (int64_t at = first; at < end; at += 4) {                                          \
+                __m256i pairs[VECTORS];                                                            \
+                CPU_UNROLL for (int v = 0; v < VECTORS; v++) pairs[v] =                            \
+                    _mm256_cvtepi8_epi16(_mm_loadu_si128(                                          \
+                        (const __m128i *)(const void *)(b + v / 2 * b_panel + v % 2 * 16)));       \
+                CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                      \
+                    const __m256i pair = _mm256_set1_epi32(cpu_word_load(a[r] + at));              \
+                    CPU_UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] =                      \
+                        _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(pair, pairs[v]));           \
+                }                                                                                  \
+                b += 2 * CPU_LOWER_PANEL;                                                          \
             }                                                                                      \
-            a += 2;                                                                                \
-            b += 2 * CPU_LOWER_PANEL;                                                              \
         }                                                                                          \
         CPU_UNROLL for (int r = 0; r < (ROWS); r++) CPU_UNROLL for (int v = 0; v < VECTORS; v++)   \
             _mm256_storeu_si256(                                                                   \
@@ -153,7 +162,9 @@ BFLOAT16_BLOCK(1, 4);
     struct int8_block_needs_semicolon
 
 INT8_BLOCK(6, 1);
+INT8_BLOCK(5, 1);
 INT8_BLOCK(4, 1);
+INT8_BLOCK(3, 1);
 INT8_BLOCK(2, 1);
 INT8_BLOCK(1, 1);
 INT8_BLOCK(2, 2);
@@ -161,13 +172,9 @@ INT8_BLOCK(1, 4);
 
 /* A few rows have too few sums to hide the latency of additions, so they take several panels at
  * once. */
-#define DEFINE_AVX2(name)                                                                          \
-    static void name##_avx2(const CpuLowerTile *tile) {                                            \
-        int64_t row = 0, panel;                                                                    \
-        for (panel = 0; tile->rows >= 4 && panel < tile->panels; panel++) {                        \
-            for (row = 0; row + 6 <= tile->rows; row += 6) name##_block_6x1(tile, row, panel);     \
-            for (; row + 4 <= tile->rows; row += 4) name##_block_4x1(tile, row, panel);            \
-        }                                                                                          \
+#define DEFINE_FEW(name)                                                                           \
+    static void name##_few(const CpuLowerTile *tile, int64_t row) {                                \
+        int64_t panel;                                                                             \
         for (; row + 2 <= tile->rows; row += 2) {                                                  \
             for (panel = 0; panel + 2 <= tile->panels; panel += 2)                                 \
                 name##_block_2x2(tile, row, panel);                                                \
@@ -177,10 +184,36 @@ INT8_BLOCK(1, 4);
         for (panel = 0; panel + 4 <= tile->panels; panel += 4) name##_block_1x4(tile, row, panel); \
         for (; panel < tile->panels; panel++) name##_block_1x1(tile, row, panel);                  \
     }                                                                                              \
-    struct avx2_needs_semicolon
+    struct few_needs_semicolon
 
-DEFINE_AVX2(bfloat16);
-DEFINE_AVX2(int8);
+DEFINE_FEW(bfloat16);
+DEFINE_FEW(int8);
+
+static void bfloat16_avx2(const CpuLowerTile *tile) {
+    int64_t row = 0;
+    for (int64_t panel = 0; tile->rows >= 4 && panel < tile->panels; panel++) {
+        for (row = 0; row + 6 <= tile->rows; row += 6) bfloat16_block_6x1(tile, row, panel);
+        for (; row + 4 <= tile->rows; row += 4) bfloat16_block_4x1(tile, row, panel);
+    }
+    bfloat16_few(tile, row);
+}
+
+/* The rows are cut into steps of about equal size. */
+static void int8_avx2(const CpuLowerTile *tile) {
+    enum { MOST = 6, LEAST = 3 };
+    static void (*const blocks[MOST + 1])(const CpuLowerTile *, int64_t, int64_t) = {
+        [3] = int8_block_3x1, [4] = int8_block_4x1, [5] = int8_block_5x1, [6] = int8_block_6x1};
+    if (tile->rows < LEAST) {
+        int8_few(tile, 0);
+        return;
+    }
+    const int64_t steps = (tile->rows + MOST - 1) / MOST;
+    for (int64_t panel = 0; panel < tile->panels; panel++)
+        for (int64_t step = 0; step < steps; step++) {
+            const int64_t row = tile->rows * step / steps;
+            blocks[tile->rows * (step + 1) / steps - row](tile, row, panel);
+        }
+}
 #endif
 
 CpuLowerProduct *cpu_lower_product_for(CpuLevel level, CpuLowerForm form) {

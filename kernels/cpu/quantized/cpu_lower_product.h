@@ -47,6 +47,11 @@ typedef struct CpuLowerTile {
     int64_t rows, groups, panels;
     const void *a;
     int64_t a_row;
+    /* See cpu_lower_takes_offsets. Where rows lie from a, in place of a_row; NULL: a_row apart.
+     * Each row has `piece_count` pieces of so many groups, which lie at its offset + pieces[i];
+     * their weights follow each other. In bytes. */
+    const int64_t *offsets, *pieces;
+    int64_t piece_count;
     const void *b;
     int64_t b_panel;
     void *out;       /* bfloat16: float32; int8: int32 */
@@ -57,6 +62,9 @@ typedef struct CpuLowerTile {
     const int32_t *zeros;
     const void *heads;
 } CpuLowerTile;
+
+/* Whether products of the form look at a tile's offsets. */
+static inline bool cpu_lower_takes_offsets(CpuLowerForm form) { return form == CPU_LOWER_INT8; }
 
 typedef void CpuLowerProduct(const CpuLowerTile *tile);
 /* Forms for AVX512_BF16 and AVX512_VNNI: only on a machine that has them. */

@@ -75,27 +75,55 @@ CPU_TARGET_AVX2 static __m256i first_lanes(int64_t count) {
         _mm256_set1_epi32((int32_t)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
+/* The rounded product of eight sums, of which one beyond int16 may be any number beyond it on the
+ * same side. */
+CPU_TARGET_AVX2 CPU_INLINE __m256i rounded_eight(__m256i sums, __m256i bias, __m256 factors) {
+    const __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_add_epi32(sums, bias)), factors);
+    /* a number below int32 becomes the lowest one */
+    return _mm256_cvtps_epi32(_mm256_min_ps(x, _mm256_set1_ps(INT16_MAX)));
+}
+
+CPU_TARGET_AVX2 CPU_INLINE __m256i whole_eight(
+    const int32_t *sums, const int32_t *bias, const float *factors) {
+    return rounded_eight(_mm256_loadu_si256((const __m256i *)(const void *)sums),
+        _mm256_loadu_si256((const __m256i *)(const void *)bias), _mm256_loadu_ps(factors));
+}
+
+/* Sixteen numbers that int16 saturates, plus a zero point; the halves are woven. */
+CPU_TARGET_AVX2 CPU_INLINE __m256i words_of(__m256i low, __m256i high, __m256i zero) {
+    return _mm256_adds_epi16(_mm256_packs_epi32(low, high), zero);
+}
+
+CPU_TARGET_AVX2 CPU_INLINE __m256i saturated(bool is_signed, __m256i low, __m256i high) {
+    return is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
+}
+
 CPU_TARGET_AVX2 static void requantize_eights(const CpuRequantizeTo *to, const int32_t *sums,
     const int32_t *bias, const float *factors, int64_t count, uint8_t *out) {
-    const int32_t least = to->is_signed ? -128 : 0;
-    const __m256 low = _mm256_set1_ps((float)(least - to->zero_point));
-    const __m256 high = _mm256_add_ps(low, _mm256_set1_ps(255));
-    const __m256 rounder = _mm256_set1_ps(12582912.0f);
-    const __m256i shift = _mm256_set1_epi32(0x4b400000 - to->zero_point);
-    for (int64_t i = 0; i < count; i += EIGHT) {
-        const __m256i there = first_lanes(count - i < EIGHT ? count - i : EIGHT);
-        const __m256i sum = _mm256_add_epi32(
-            _mm256_maskload_epi32(sums + i, there), _mm256_maskload_epi32(bias + i, there));
-        __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_maskload_ps(factors + i, there));
-        x = _mm256_min_ps(_mm256_max_ps(x, low), high);
-        const __m256i bits = _mm256_castps_si256(_mm256_add_ps(x, rounder));
-        const __m128i bytes = lowest_bytes(_mm256_sub_epi32(bits, shift));
-        if (count - i >= EIGHT) {
-            _mm_storel_epi64((__m128i *)(void *)(out + i), bytes);
-            continue;
+    enum { WHOLE = 4 * EIGHT };
+    const __m256i zero = _mm256_set1_epi16((int16_t)to->zero_point);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    int64_t i = 0;
+    for (; i + WHOLE <= count; i += WHOLE) {
+        __m256i x[4];
+        CPU_UNROLL for (int v = 0; v < 4; v++) {
+            const int64_t at = i + v * EIGHT;
+            x[v] = whole_eight(sums + at, bias + at, factors + at);
         }
-        const int64_t last = _mm_cvtsi128_si64(bytes);
-        memcpy(out + i, &last, (size_t)(count - i));
+        const __m256i bytes =
+            saturated(to->is_signed, words_of(x[0], x[1], zero), words_of(x[2], x[3], zero));
+        _mm256_storeu_si256(
+            (__m256i *)(void *)(out + i), _mm256_permutevar8x32_epi32(bytes, order));
+    }
+    for (; i < count; i += EIGHT) {
+        const __m256i there = first_lanes(count - i < EIGHT ? count - i : EIGHT);
+        const __m256i x = rounded_eight(_mm256_maskload_epi32(sums + i, there),
+            _mm256_maskload_epi32(bias + i, there), _mm256_maskload_ps(factors + i, there));
+        const __m256i words = words_of(x, x, zero);
+        const __m256i bytes =
+            _mm256_permutevar8x32_epi32(saturated(to->is_signed, words, words), order);
+        const int64_t eight = _mm_cvtsi128_si64(_mm256_castsi256_si128(bytes));
+        memcpy(out + i, &eight, (size_t)(count - i < EIGHT ? count - i : EIGHT));
     }
 }
 

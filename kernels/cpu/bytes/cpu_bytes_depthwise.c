@@ -1,4 +1,4 @@
-#include "kernels/cpu/quantized/cpu_bytes_depthwise.h"
+#include "kernels/cpu/bytes/cpu_bytes_depthwise.h"
 
 #include <string.h>
 

@@ -29,6 +29,8 @@ static inline int64_t cpu_bytes_pitch(const CpuBytesImages *images) {
 void cpu_bytes_flatten(Window *window);
 /* window: of two dimensions. spare_bytes: how far behind an image's end the kernels read. */
 void cpu_bytes_images_of(const Window *window, int64_t spare_bytes, CpuBytesImages *inout_images);
+/* Makes padded images at least so high and wide. */
+void cpu_bytes_images_extend(CpuBytesImages *inout_images, int64_t height, int64_t width);
 /* Bytes of all images. Errors: INVALID too large. */
 MUST_CHECK Error *cpu_bytes_images_bytes(
     const CpuBytesImages *images, int64_t spare_bytes, uint64_t *out);

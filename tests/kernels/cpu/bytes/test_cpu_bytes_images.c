@@ -1,4 +1,4 @@
-#include "kernels/cpu/quantized/cpu_bytes_images.h"
+#include "kernels/cpu/bytes/cpu_bytes_images.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 /* The weights of convolutions of bytes, ConvInteger, QLinearConv and FusedQLinearConv, in the form
- * of their kernels. Called by cpu_pack.c when constants are packed, and by cpu_bytes_conv.c. Pure:
+ * of their kernels. Called by cpu_bytes_constants.c and cpu_bytes_conv.c. Pure:
  * no state.
  *
  * A product reads a window in pieces that lie together in an image [H, W, C]: a row of the kernel,
@@ -54,10 +54,3 @@ void cpu_bytes_pack(
 /* Writes all panels, on the threads of a launch. */
 MUST_CHECK Error *cpu_bytes_pack_panels(CpuDevice *device, uint32_t threads,
     const CpuBytesFilters *filters, const void *weights, void *to);
-
-/* False if the request is for another operator; then nothing is set. */
-bool cpu_bytes_pack_rule(
-    const CpuDevice *device, const PackRequest *request, uint32_t *out_layout, uint64_t *out_bytes);
-/* False: the layout is not one of these. */
-bool cpu_bytes_pack_weights(const CpuDevice *device, const PackRequest *request, uint32_t layout,
-    const void *plain, void *to);

@@ -1,4 +1,4 @@
-#include "kernels/cpu/quantized/cpu_bytes_images.h"
+#include "kernels/cpu/bytes/cpu_bytes_images.h"
 
 #include <string.h>
 
@@ -44,6 +44,11 @@ void cpu_bytes_images_of(const Window *window, int64_t spare_bytes, CpuBytesImag
                        !images->are_planes && spare_bytes == 0 &&
                        images->padded_height == images->height &&
                        images->padded_width == images->width;
+}
+
+void cpu_bytes_images_extend(CpuBytesImages *images, int64_t height, int64_t width) {
+    if (images->padded_height < height) images->padded_height = height;
+    if (images->padded_width < width) images->padded_width = width;
 }
 
 Error *cpu_bytes_images_bytes(const CpuBytesImages *images, int64_t spare_bytes, uint64_t *out) {
