@@ -125,13 +125,13 @@ static Error *check_reference(RelayCheck *check, RelayExpr *call, RelayReference
 }
 
 static Error *unknown_name(const RelayCheck *check, const RelayExpr *expr) {
-    RelayNearest nearest = relay_nearest(expr->name);
+    Nearest nearest = nearest_to(expr->name);
     for (RelayReference i = RELAY_REFERENCE_NEW; i <= RELAY_REFERENCE_WRITE; i++)
-        relay_nearest_try(&nearest, references[i].name);
-    relay_nearest_constructor(check, &nearest);
+        nearest_try(&nearest, references[i].name);
+    relay_constructor_nearest(check, &nearest);
     relay_operator_nearest(&nearest);
-    FAIL(UNSUPPORTED, RELAY_AT ": there is no operator or constructor %.200s" RELAY_NEAR,
-        RELAY_PLACE(expr->place), expr->name, RELAY_NEAREST(nearest, ""));
+    FAIL(UNSUPPORTED, RELAY_AT ": there is no operator or constructor %.200s" NEAREST_TEXT,
+        RELAY_PLACE(expr->place), expr->name, NEAREST_NAME(nearest, ""));
 }
 
 static Error *check_named_call(RelayCheck *check, RelayExpr *call) {

@@ -21,19 +21,19 @@ Error *relay_check_fits(
 }
 
 static Error *no_variable(const RelayCheck *check, const RelayExpr *expr) {
-    RelayNearest nearest = relay_nearest(expr->name);
+    Nearest nearest = nearest_to(expr->name);
     for (size_t i = 0; i < check->shadow_count; i++)
-        relay_nearest_try(&nearest, check->shadows[i].local->name);
-    FAIL(INVALID, RELAY_AT ": there is no variable %%%s" RELAY_NEAR, RELAY_PLACE(expr->place),
-        expr->name, RELAY_NEAREST(nearest, "%"));
+        nearest_try(&nearest, check->shadows[i].local->name);
+    FAIL(INVALID, RELAY_AT ": there is no variable %%%s" NEAREST_TEXT, RELAY_PLACE(expr->place),
+        expr->name, NEAREST_NAME(nearest, "%"));
 }
 
 static Error *no_function(const RelayCheck *check, const RelayExpr *expr) {
-    RelayNearest nearest = relay_nearest(expr->name);
+    Nearest nearest = nearest_to(expr->name);
     for (size_t i = 0; i < check->program->global_count; i++)
-        relay_nearest_try(&nearest, check->program->global_list[i]->name);
-    FAIL(INVALID, RELAY_AT ": there is no function @%s" RELAY_NEAR, RELAY_PLACE(expr->place),
-        expr->name, RELAY_NEAREST(nearest, "@"));
+        nearest_try(&nearest, check->program->global_list[i]->name);
+    FAIL(INVALID, RELAY_AT ": there is no function @%s" NEAREST_TEXT, RELAY_PLACE(expr->place),
+        expr->name, NEAREST_NAME(nearest, "@"));
 }
 
 static Error *check_local(RelayCheck *check, RelayExpr *expr) {

@@ -40,7 +40,7 @@ MUST_CHECK Error *relay_resolve_type(RelayCheck *check, const RelayTypeText *tex
 MUST_CHECK Error *relay_want_data(RelayCheck *check, RelayData *data);
 
 /* Considers the names of all constructors. */
-void relay_nearest_constructor(const RelayCheck *check, RelayNearest *nearest);
+void relay_constructor_nearest(const RelayCheck *check, Nearest *nearest);
 
 /* relay_check.c */
 /* Gives the function its type at its first use. */

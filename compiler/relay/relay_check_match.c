@@ -16,10 +16,10 @@ static Error *check_once(const RelayCheck *check, const RelayLocal *local, size_
 }
 
 static Error *no_constructor(const RelayCheck *check, const RelayPattern *pattern) {
-    RelayNearest nearest = relay_nearest(pattern->name);
-    relay_nearest_constructor(check, &nearest);
-    FAIL(INVALID, RELAY_AT ": there is no constructor %s" RELAY_NEAR, RELAY_PLACE(pattern->place),
-        pattern->name, RELAY_NEAREST(nearest, ""));
+    Nearest nearest = nearest_to(pattern->name);
+    relay_constructor_nearest(check, &nearest);
+    FAIL(INVALID, RELAY_AT ": there is no constructor %s" NEAREST_TEXT, RELAY_PLACE(pattern->place),
+        pattern->name, NEAREST_NAME(nearest, ""));
 }
 
 static Error *check_constructor_pattern(

@@ -47,25 +47,25 @@ Error *relay_push_type_names(RelayCheck *check, RelayPlace place, uint32_t count
     return NULL;
 }
 
-void relay_nearest_constructor(const RelayCheck *check, RelayNearest *nearest) {
+void relay_constructor_nearest(const RelayCheck *check, Nearest *nearest) {
     for (size_t i = 0; i < check->program->data_count; i++) {
         const RelayData *data = check->program->data_list[i];
         for (uint32_t k = 0; k < data->constructor_count; k++)
-            relay_nearest_try(nearest, data->constructors[k]->name);
+            nearest_try(nearest, data->constructors[k]->name);
     }
 }
 
 static Error *no_type(const RelayCheck *check, const RelayTypeText *text) {
-    RelayNearest nearest = relay_nearest(text->name);
+    Nearest nearest = nearest_to(text->name);
     for (size_t i = 0; i < check->program->data_count; i++)
-        relay_nearest_try(&nearest, check->program->data_list[i]->name);
+        nearest_try(&nearest, check->program->data_list[i]->name);
     for (size_t i = 0; i < check->type_name_count; i++)
-        relay_nearest_try(&nearest, check->type_names[i].name);
+        nearest_try(&nearest, check->type_names[i].name);
     for (DType dtype = DTYPE_NONE + 1; dtype < DTYPE_COUNT; dtype++)
-        relay_nearest_try(&nearest, dtype_name(dtype));
-    relay_nearest_try(&nearest, "Tensor");
-    FAIL(INVALID, RELAY_AT ": there is no type %s" RELAY_NEAR, RELAY_PLACE(text->place), text->name,
-        RELAY_NEAREST(nearest, ""));
+        nearest_try(&nearest, dtype_name(dtype));
+    nearest_try(&nearest, "Tensor");
+    FAIL(INVALID, RELAY_AT ": there is no type %s" NEAREST_TEXT, RELAY_PLACE(text->place),
+        text->name, NEAREST_NAME(nearest, ""));
 }
 
 /* An element type alone is a scalar's type. */

@@ -18,9 +18,8 @@ const RelayOperator *relay_operator_find(const char *name) {
     return NULL;
 }
 
-void relay_operator_nearest(RelayNearest *nearest) {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        relay_nearest_try(nearest, rows[i].name);
+void relay_operator_nearest(Nearest *nearest) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) nearest_try(nearest, rows[i].name);
 }
 
 const char *relay_operator_name(const RelayOperator *row) { return row->name; }

@@ -3,13 +3,13 @@
  * the type check, which asks for a call's type, and the lowering, which builds the call. Threads:
  * one at a time per scratch or module. */
 #include "compiler/ir/ir.h"
-#include "compiler/relay/relay_nearest.h"
+#include "base/nearest.h"
 #include "compiler/relay/relay_types.h"
 
 typedef struct RelayOperator RelayOperator;
 
 /* Considers the names of all operators. */
-void relay_operator_nearest(RelayNearest *nearest);
+void relay_operator_nearest(Nearest *nearest);
 /* NULL: there is none. */
 const RelayOperator *relay_operator_find(const char *name);
 const char *relay_operator_name(const RelayOperator *row);

@@ -97,7 +97,11 @@ static void test_command_line_refuses_what_it_does_not_know(void **state) {
     refused("--frob models", "unknown option --frob; layover --help");
     refused("models --frob", "unknown option --frob; layover models --help");
     refused("models --output x", "unknown option --output");
-    refused("models --hom x", "unknown option --hom");
+    refused("models --hom x", "unknown option --hom; the nearest is --home; layover models");
+    refused("run m --ouptut=x", "unknown option --ouptut=x; the nearest is --output; layover run");
+    refused("--jsno", "unknown option --jsno; the nearest is --json; layover --help");
+    refused("modles", "unknown verb modles; the nearest is models; layover --help");
+    refused("rn-job j", "unknown verb rn-job; the nearest is rm-job;");
     refused("run m --input", "--input needs a value");
     refused("run m --stats=yes", "--stats takes no value");
     refused("run m --output a --output b", "--output is given twice");

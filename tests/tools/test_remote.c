@@ -11,6 +11,7 @@
 #include "tests/scheduler/http_fixtures.h"
 #include "tests/tools/tools_fixtures.h"
 #include "tools/client/job_watch.h"
+#include "tools/client/nearest_model.h"
 
 enum { TEXT_SIZE = 16384 };
 
@@ -96,6 +97,11 @@ static void test_remote_models_go_through_the_daemon(void **state) {
     assert_string_equal(outcome.out, "{\"removed\":1}\n");
     RUN(&outcome, "show", "two");
     assert_int_equal(outcome.exit_code, 3);
+    CommandContext *mistyped = COMMAND_CONTEXT("show", "thre@prod");
+    Error *error = nearest_model_explain(mistyped, mistyped->command->run(mistyped));
+    assert_string_equal(error_message(error), "no model thre@prod; the nearest is three");
+    error_free(error);
+    free(mistyped);
     RUN(&outcome, "models", "--tenant", "nobody");
     assert_int_equal(outcome.exit_code, 3);
     RUN(&outcome, "models", "--tenant", "alice");

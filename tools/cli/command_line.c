@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/nearest.h"
 #include "include/layover.h"
 #include "scheduler/http/client/json_fields.h"
 #include "tools/client/route_call.h"
@@ -112,6 +113,24 @@ static Error *add_option(CommandContext *context, const CommandOption *option, c
     return NULL;
 }
 
+static void try_options(Nearest *nearest, const CommandOption *options) {
+    for (const CommandOption *option = options; option && option->name; option++)
+        nearest_try(nearest, option->name);
+}
+
+/* name, length: the word without its dashes and its value. */
+static Error *fail_option(
+    const CommandContext *context, const char *word, const char *name, size_t length) {
+    char wanted[64 + 1];
+    const Command *command = context->command;
+    (void)snprintf(wanted, sizeof wanted, "%.*s", (int)(length < 64 ? length : 64), name);
+    Nearest nearest = nearest_to(wanted);
+    try_options(&nearest, global_options);
+    if (command) try_options(&nearest, command->options);
+    FAIL(USAGE, "unknown option %s" NEAREST_TEXT "; layover%s%s --help lists them", word,
+        NEAREST_NAME(nearest, "--"), command ? " " : "", command ? command->verb : "");
+}
+
 /* Reads --name, --name=value or --name value; -o means --output. */
 static Error *scan_option(Scan *scan, CommandContext *context) {
     const char *word = scan->argv[scan->at++];
@@ -121,11 +140,7 @@ static Error *scan_option(Scan *scan, CommandContext *context) {
     const CommandOption *option = find_in(global_options, name, length);
     bool global = option != NULL;
     if (!option && context->command) option = find_in(context->command->options, name, length);
-    if (!option && !context->command)
-        FAIL(USAGE, "unknown option %s; layover --help lists them", word);
-    if (!option)
-        FAIL(
-            USAGE, "unknown option %s; layover %s --help lists them", word, context->command->verb);
+    if (!option) return fail_option(context, word, name, length);
     if (!option->value && equals) FAIL(USAGE, "--%s takes no value", option->name);
     const char *value = option->value && equals ? equals + 1 : "";
     if (option->value && !equals) {
@@ -144,11 +159,19 @@ static Error *scan_option(Scan *scan, CommandContext *context) {
     return NULL;
 }
 
+static Error *fail_verb(const char *word) {
+    Nearest nearest = nearest_to(word);
+    for (const Command *command = commands; command->verb; command++)
+        nearest_try(&nearest, command->verb);
+    FAIL(USAGE, "unknown verb %s" NEAREST_TEXT "; layover --help lists them", word,
+        NEAREST_NAME(nearest, ""));
+}
+
 static Error *scan_word(Scan *scan, CommandContext *context, const char *word) {
     scan->at++;
     if (!context->command) {
         context->command = find_command(word);
-        if (!context->command) FAIL(USAGE, "unknown verb %s; layover --help lists them", word);
+        if (!context->command) return fail_verb(word);
         return NULL;
     }
     if (context->argument_count == COMMAND_ARGUMENTS_MAX) FAIL(USAGE, "too many arguments");
@@ -268,8 +291,7 @@ Error *command_print_json(json_object *owned_object) {
     return NULL;
 }
 
-/* The argument REF of the verb; NULL: it has none. */
-static const char *find_reference(const CommandContext *context) {
+const char *command_find_reference(const CommandContext *context) {
     const char *usage = context->command ? context->command->usage : "";
     const bool takes = strncmp(usage, "REF", 3) == 0 && (usage[3] == 0 || usage[3] == ' ');
     return takes && context->argument_count > 0 ? context->arguments[0] : NULL;
@@ -278,7 +300,7 @@ static const char *find_reference(const CommandContext *context) {
 Error *command_explain_reference(const CommandContext *context, Error *owned_error) {
     struct stat status;
     const ErrorCode code = error_code(owned_error);
-    const char *path = find_reference(context);
+    const char *path = command_find_reference(context);
     if (!path || (code != ERROR_INVALID && code != ERROR_NOT_FOUND)) return owned_error;
     const bool is_path = strchr(path, '/') != NULL; /* no name contains one */
     if (!is_path && code == ERROR_INVALID) return owned_error;

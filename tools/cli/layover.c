@@ -6,6 +6,7 @@
 
 #include "base/allocator.h"
 #include "tools/client/command.h"
+#include "tools/client/nearest_model.h"
 
 static int report(const CommandContext *context, Error *owned_error) {
     int exit_code = error_info(error_code(owned_error))->exit_code;
@@ -32,7 +33,8 @@ int main(int argc, char **argv) {
     else if (!error && wanted == COMMAND_WANTED_VERSION)
         error = command_line_print_version(context);
     else if (!error)
-        error = command_explain_reference(context, context->command->run(context));
+        error = nearest_model_explain(
+            context, command_explain_reference(context, context->command->run(context)));
     if (!error && fflush(stdout) != 0)
         error = error_make(ERROR_IO, __FILE__, __LINE__, "the answer cannot be written");
     int exit_code = error ? report(context, error) : context->exit_code;

@@ -82,6 +82,8 @@ void command_line_print_help(const Command *command);
 /* Prints the object as one line (JSON or JSON Lines) and frees it. */
 MUST_CHECK Error *command_print_json(json_object *owned_object);
 
+/* Returns the argument REF of the verb, or NULL where the verb has none. */
+const char *command_find_reference(const CommandContext *context);
 /* Says what to do where the verb's argument REF is a file and no model's name. Other errors stay as
  * they are, and so does NULL. Consumes the error. */
 MUST_CHECK Error *command_explain_reference(const CommandContext *context, Error *owned_error);

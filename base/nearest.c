@@ -1,4 +1,4 @@
-#include "compiler/relay/relay_nearest.h"
+#include "base/nearest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,10 +6,10 @@
 
 enum { NAME_MAX = 64 }; /* longer names are near to none */
 
-RelayNearest relay_nearest(const char *wanted) {
+Nearest nearest_to(const char *wanted) {
     const size_t size = strlen(wanted);
     /* one letter in three may be another */
-    return (RelayNearest){.wanted = wanted,
+    return (Nearest){.wanted = wanted,
         .distance = size > NAME_MAX ? 0 : 1 + (uint32_t)(size > 1 ? (size + 1) / 3 : 0)};
 }
 
@@ -41,7 +41,7 @@ static bool is_prefixed(const char *name, size_t size, const char *wanted, size_
            strcmp(name + size - wanted_size, wanted) == 0;
 }
 
-void relay_nearest_try(RelayNearest *nearest, const char *name) {
+void nearest_try(Nearest *nearest, const char *name) {
     const size_t size = strlen(name), wanted_size = strlen(nearest->wanted);
     if (size > NAME_MAX || wanted_size > NAME_MAX || wanted_size == 0) return;
     const uint32_t found = is_prefixed(name, size, nearest->wanted, wanted_size)
