@@ -167,8 +167,52 @@ static void test_remote_jobs_are_submitted_and_changed(void **state) {
     RUN(&outcome, "rm-job", "0000000000aa-1");
     RUN(&outcome, "job", "0000000000aa-1");
     assert_int_equal(outcome.exit_code, 3);
-    RUN(&outcome, "top", "--once", "--json");
+    RUN(&outcome, "top", "--json"); /* the output is no terminal */
     assert_non_null(strstr(outcome.out, "\"tenants\":"));
+}
+
+/* Events that a long job repeats are one line of people's, and all of JSON's. */
+static void test_remote_logs_tell_the_life_of_a_job(void **state) {
+    static const struct {
+        const char *kind, *state, *why;
+    } life[] = {{"state", "queued", "submitted"}, {"running", "queued", "on sim:0"},
+        {"checkpoint", "queued", ""}, {"output", "queued", "4 so far"},
+        {"checkpoint", "queued", ""}, {"output", "queued", "9 so far"},
+        {"restarted", "queued", "the daemon was started again"}, {"checkpoint", "queued", ""}};
+    enum { COUNT = sizeof life / sizeof *life };
+    TestServer *server = *state;
+    static Outcome outcome;
+    char inputs[192];
+    write_inputs(server, inputs);
+    RUN(&outcome, "submit", "m", "--input", inputs);
+    MemoryJob *job = &server->jobs.jobs[server->jobs.count - 1];
+    for (size_t i = 0; i < COUNT; i++) {
+        JobsApiEvent *event = &job->events[i];
+        *event = (JobsApiEvent){.sequence = (int64_t)i + 1, .time = 1000 + 0.5 * (double)i};
+        (void)snprintf(event->kind, sizeof event->kind, "%s", life[i].kind);
+        (void)snprintf(event->state, sizeof event->state, "%s", life[i].state);
+        (void)snprintf(event->why, sizeof event->why, "%s", life[i].why);
+    }
+    job->event_count = COUNT;
+    RUN(&outcome, "logs", job->shown.job);
+    static const char *const lines[] = {"0.0 s  queued      submitted\n",
+        "0.5 s  running     on sim:0\n", "1.0 s  checkpoint  2 times until 2.0 s\n",
+        "1.5 s  output      2 times until 2.5 s: 9 so far\n",
+        "3.0 s  restarted   the daemon was started again\n", "3.5 s  checkpoint\n"};
+    const char *at = outcome.out;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *found = strstr(at, lines[i]);
+        if (!found) fail_msg("no %s in %s", lines[i], outcome.out);
+        assert_true(memchr(at, '\n', (size_t)(found - at)) == NULL);
+        at = found + strlen(lines[i]);
+    }
+    assert_string_equal(at, "");
+    RUN(&outcome, "logs", job->shown.job, "--json");
+    uint32_t count = 0;
+    for (at = outcome.out; (at = strchr(at, '\n')); at++) count++;
+    assert_int_equal(count, COUNT);
+    RUN(&outcome, "logs", "0000000000aa-99");
+    assert_int_equal(outcome.exit_code, 3);
 }
 
 static void test_remote_tenants_and_tokens(void **state) {
@@ -292,6 +336,7 @@ int test_remote(void) {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(test_remote_models_go_through_the_daemon),
         WITH_SERVER(test_remote_jobs_are_submitted_and_changed),
+        WITH_SERVER(test_remote_logs_tell_the_life_of_a_job),
         WITH_SERVER(test_remote_tenants_and_tokens),
         WITH_SERVER(test_remote_uses_tokens_and_addresses),
         WITH_SERVER(test_remote_runs_become_jobs),

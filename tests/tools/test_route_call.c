@@ -86,9 +86,6 @@ static void test_route_call_prints_lists_for_people_and_machines(void **state) {
         out, "{\"id\":3,\"time\":1001.0,\"bytes\":5,\"items_done\":null,\"sequence\":0}\n");
     assert_ok(CALL(NULL, out, "suspend", "0000000000aa-1"));
     assert_string_equal(out, "0000000000aa-1 suspended\n");
-    assert_ok(CALL(NULL, out, "logs", "0000000000aa-1"));
-    assert_string_equal(out, "     1  1970-01-01 00:16  state      queued     \n"
-                             "     2  1970-01-01 00:16  state      suspended  \n");
     assert_fails(UNSUPPORTED, CALL(NULL, out, "rebalance")); /* the server knows no nodes */
 }
 

@@ -71,8 +71,8 @@ static void print_job(json_object *job) {
     print_row(job);
     print_deadline(job);
     for (size_t i = 0; i < count; i++)
-        answer_line_print(
-            route_verbs[ROUTE_VERB_JOB_EVENTS].line, json_object_array_get_idx(events, i));
+        answer_line_print("{seq:6}  {time:t}  {kind:-10} {state:-10} {why}",
+            json_object_array_get_idx(events, i));
 }
 
 Error *command_job(CommandContext *context) {

@@ -7,7 +7,7 @@
 #include "tools/client/remote.h"
 
 const CommandOption command_top_options[] = {
-    {"once", NULL, false, "once, not every second"},
+    {"once", NULL, false, "once, not every second; the default where the output is no terminal"},
     {0},
 };
 
@@ -38,20 +38,20 @@ static void print_top(json_object *top) {
     (void)fflush(stdout);
 }
 
-/* Prints until SIGINT arrives or the output is closed. */
+/* On a terminal, prints until SIGINT arrives or the output is closed. */
 Error *command_top(CommandContext *context) {
     static const struct timespec second = {.tv_sec = 1};
     OWN(HttpClient, client) = NULL;
     TextBuilder OWN_TEXT(path) = {0};
     TRY(remote_need(context, &client));
     remote_path(&path, ROUTE_TOP, NULL);
+    const bool once = command_flag(context, "once") || !isatty(STDOUT_FILENO);
     for (;;) {
         json_object *top;
-        bool live = !command_flag(context, "once") && !context->json && isatty(STDOUT_FILENO);
-        if (live) printf("\x1b[H\x1b[2J");
+        if (!once && !context->json) printf("\x1b[H\x1b[2J");
         TRY(remote_ask_pages(client, &path, "tenants", &top));
         TRY(remote_show(context, top, print_top));
-        if (command_flag(context, "once")) return NULL;
+        if (once) return NULL;
         (void)nanosleep(&second, NULL);
     }
 }
