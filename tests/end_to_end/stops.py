@@ -49,16 +49,30 @@ def run(model, given):
     return _outputs(model, straight), straight.instructions
 
 
+def _go_on(piece, model):
+    """A fresh execution of another opened model, from the bytes of a checkpoint."""
+    checkpoint = io.BytesIO()
+    piece.checkpoint(checkpoint)
+    checkpoint.seek(0)
+    return layover.resume(checkpoint, model)
+
+
 def run_cut(models, given, step=1):
     """(outputs by name, number of stops) of a run that stops after so many instructions each time, and goes on in the next model."""
-    piece, stops = _start(models[0], given), 0
+    piece, count = _start(models[0], given), 0
     while not piece.advance(step):
-        stops += 1
-        checkpoint = io.BytesIO()
-        piece.checkpoint(checkpoint)
-        checkpoint.seek(0)
-        piece = layover.resume(checkpoint, models[stops % len(models)])
-    return _outputs(models[stops % len(models)], piece), stops
+        count += 1
+        piece = _go_on(piece, models[count % len(models)])
+    return _outputs(models[0], piece), count
+
+
+def run_pieces(models, given, points):
+    """Outputs by name of a run that stops at each count of instructions, and goes on in the next model."""
+    piece = _start(models[0], given)
+    for i, point in enumerate(points):
+        assert not piece.advance(point - piece.instructions) and piece.instructions == point
+        piece = _go_on(piece, models[(i + 1) % len(models)])
+    return _outputs(models[0], piece)
 
 
 def assert_same(outputs, wanted):

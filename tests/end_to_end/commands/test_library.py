@@ -32,7 +32,7 @@ def chain(models, arrays, folder, step):
 
 
 @pytest.mark.parametrize("devices", [("cpu",), ("cpu", "sim:0")], ids=["cpu", "cpu-sim-cpu"])
-@pytest.mark.parametrize("case, step", [("short", 1), ("long", 7)])
+@pytest.mark.parametrize("case, step", [("short", 1), ("long", 61)])
 def test_a_generation_survives_bytes_at_every_stop(straight, memory_folder, case, step, devices):
     home, source, output, instructions = straight("gpt2_gen_small", case)
     file = f"{memory_folder}/model.lvx"

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+import stops
 from conftest import LARGE, SMALL
 from feeds import FEEDS
 from harness import INTERRUPTED, ROOT, SUSPENDED, USAGE, assert_close, finish, load, same_bits, write_model, write_npz
@@ -17,6 +18,7 @@ import networks  # noqa: E402
 from card_models import TypedModel  # noqa: E402
 
 POINTS = 50
+PROCESSES = 6  # points of the same run where each piece is a process of its own
 LONG = os.environ.get("LAYOVER_LONG_TESTS") == "1"
 # Each pair of neighbours once: from cpu to cpu, to sim, from sim to sim, back to cpu.
 ROUND = ("cpu", "cpu", "sim:0", "sim:0")
@@ -36,11 +38,11 @@ def spread(instructions, points):
     return sorted({point for point in ends + between if 0 < point <= last})
 
 
-def run_in_pieces(home, name, source, instructions, stops, folder, devices=("cpu",)):
+def run_in_pieces(home, name, source, instructions, points, folder, devices=("cpu",)):
     """Stops at each of the counts, each piece in a process of its own; returns the output's path."""
     output, checkpoint, done = folder / "pieces.npz", None, 0
     output.unlink(missing_ok=True)
-    for i, stop in enumerate(stops):
+    for i, stop in enumerate(points):
         device, target = devices[i % len(devices)], folder / f"{i % 2}.lvc"
         begin = ["resume", checkpoint] if checkpoint else ["run", name, "--input", source]
         result = home.call(*begin, "--output", output, "--device", device, "--suspend-after", stop - done,
@@ -49,23 +51,30 @@ def run_in_pieces(home, name, source, instructions, stops, folder, devices=("cpu
         assert not os.path.exists(output)
         assert result["checkpoint_bytes"] == os.path.getsize(target)
         checkpoint, done = target, stop
-    result = home.call("resume", checkpoint, "--output", output, "--device", devices[len(stops) % len(devices)]).json
+    result = home.call("resume", checkpoint, "--output", output, "--device", devices[len(points) % len(devices)]).json
     assert result["state"] == "succeeded" and result["instructions"] == instructions
     return output
 
 
+def check_pieces(home, name, source, output, instructions, points, folder):
+    """Many pieces in this process, from one device to the next; and some of them as processes."""
+    models = {device: stops.opened(home, name, device) for device in set(ROUND)}
+    at = spread(instructions, points)
+    assert len(at) >= min(points, instructions - 1)
+    stops.assert_same(stops.run_pieces([models[device] for device in ROUND], load(source), at), stops.run(models["cpu"], load(source))[0])
+    same_bits(output, run_in_pieces(home, name, source, instructions, at[::max(1, len(at) // PROCESSES)], folder, ROUND))
+
+
 @pytest.mark.parametrize("name", [*LARGE, "minilm"])
-def test_fifty_stops_in_new_processes(straight, tmp_path, name):
+def test_fifty_stops(straight, tmp_path, name):
     home, source, output, instructions = straight(name, first_case(name))
-    stops = spread(instructions, POINTS)
-    assert len(stops) >= min(POINTS, instructions - 1)
-    same_bits(output, run_in_pieces(home, name, source, instructions, stops, tmp_path, ROUND))
+    check_pieces(home, name, source, output, instructions, POINTS, tmp_path)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_models_stop_after_each_instruction(straight, tmp_path, name):
     home, source, output, instructions = straight(name, first_case(name))
-    same_bits(output, run_in_pieces(home, name, source, instructions, spread(instructions, 40), tmp_path, ROUND))
+    check_pieces(home, name, source, output, instructions, 40, tmp_path)
 
 
 @pytest.mark.parametrize("dtype, points", [("float16", POINTS), ("bfloat16", 10)])
@@ -76,9 +85,8 @@ def test_half_types_stop_anywhere_too(home, tmp_path, dtype, points):
     source = write_npz(tmp_path / "half.npz", input_ids=tokens, attention_mask=np.minimum(tokens, 1),
                        token_type_ids=np.zeros_like(tokens))
     home.call("register", "half", write_model(tmp_path / "half.onnx", model))
-    result = home.call("run", "half", "--input", source, "--output", tmp_path / "o.npz").json
-    stops = spread(result["instructions"], points)
-    same_bits(tmp_path / "o.npz", run_in_pieces(home, "half", source, result["instructions"], stops, tmp_path, ROUND))
+    instructions = home.call("run", "half", "--input", source, "--output", tmp_path / "o.npz").json["instructions"]
+    check_pieces(home, "half", source, tmp_path / "o.npz", instructions, points, tmp_path)
 
 
 # The chain above crosses at every point; here each point is the only one, which takes minutes for all models.
@@ -86,8 +94,8 @@ def test_half_types_stop_anywhere_too(home, tmp_path, dtype, points):
 def test_there_and_back_from_each_of_fifty_points(straight, tmp_path, name):
     home, source, output, instructions = straight(name, first_case(name))
     for stop in spread(instructions, POINTS if LONG else 8)[:-1]:
-        stops = [stop, stop + max(1, (instructions - stop) // 3)]
-        same_bits(output, run_in_pieces(home, name, source, instructions, stops, tmp_path, ("cpu", "sim:0")))
+        both = [stop, stop + max(1, (instructions - stop) // 3)]
+        same_bits(output, run_in_pieces(home, name, source, instructions, both, tmp_path, ("cpu", "sim:0")))
 
 
 @pytest.mark.parametrize("name", ["mlp", "squeezenet", "bert_small"])
@@ -96,13 +104,13 @@ def test_a_device_without_kernels_gives_its_own_bits_and_near_ones(straight, mod
     the checkpoint says. So its own runs agree to the bit, however cut; those that cross agree within the tolerance."""
     case = first_case(name)
     home, source, _, instructions = straight(name, case)
-    expected, lacking, stops = load(f"{models}/{name}.{case}.expected.npz"), "sim:0,lacks=*", spread(instructions, 6)
+    expected, lacking, points = load(f"{models}/{name}.{case}.expected.npz"), "sim:0,lacks=*", spread(instructions, 6)
     home.call("run", name, "--input", source, "--output", tmp_path / "lacking.npz", "--device", lacking)
     assert_close(tmp_path / "lacking.npz", expected, name)
-    same_bits(tmp_path / "lacking.npz", run_in_pieces(home, name, source, instructions, stops, tmp_path, (lacking,)))
+    same_bits(tmp_path / "lacking.npz", run_in_pieces(home, name, source, instructions, points, tmp_path, (lacking,)))
     classes = [home.call("inspect", tmp_path / f"{i}.lvc").json["determinism_class"] for i in range(2)]
     assert all(text.endswith(" without *") for text in classes), classes
-    assert_close(run_in_pieces(home, name, source, instructions, stops, tmp_path, ("cpu", lacking)), expected, name)
+    assert_close(run_in_pieces(home, name, source, instructions, points, tmp_path, ("cpu", lacking)), expected, name)
 
 
 def test_going_on_with_other_arithmetic_is_said_once(straight, tmp_path):
