@@ -3,7 +3,8 @@
 import sys
 import tempfile
 
-from zoo_check import REFUSED, Zoo
+from zoo_check import REFUSED
+from zoo_run import Zoo
 
 
 def main():

@@ -1,8 +1,7 @@
-"""Runs one graph of the zoo with Layover and says what is wrong with it: refused, other answers, other bits behind a stop."""
+"""The graphs of the zoo with their weights and inputs, and whether answers are those that were kept."""
+import functools
 import json
 import os
-import re
-import subprocess
 import sys
 
 import hollow
@@ -12,25 +11,18 @@ import onnx
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(os.path.dirname(FOLDER), "end_to_end"))
 
-from harness import DONE, Home, binary, load  # noqa: E402
+from harness import load  # noqa: E402
 
 GRAPHS = os.path.join(FOLDER, "graphs")
 TABLE = os.path.join(FOLDER, "zoo.json")
 GRAPH_BYTES = 30 << 10  # of a graph's file, at most
 REFUSED = os.path.join(FOLDER, "refused.txt")
-STRIDE = 10  # instructions between two stops
-TIMEOUT_S = 120
 # How far an element may be off: of its own value, and of the output's largest one. Integer kernels may round to the
 # neighbouring step, and some outputs have about thirty steps.
 TOLERANCES = {"plain": (1e-3, 1e-4), "half": (1e-2, 0.005), "quantised": (2e-2, 0.05)}
-COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 
 
-def resume_check():
-    build = os.path.dirname(os.path.dirname(binary()))
-    return os.path.join(build, "tests", "conformance", "layover-resume-check")
-
-
+@functools.lru_cache(maxsize=None)
 def read_table():
     with open(TABLE, encoding="utf-8") as file:
         return json.load(file)
@@ -88,60 +80,3 @@ def compare(name, made, tolerance):
         if wrong:
             return wrong
     return None
-
-
-class Wrong(Exception):
-    """A graph is refused, differs or does not resume; says why."""
-
-
-class Zoo:
-    """A home for the graphs, in a folder of its own."""
-
-    def __init__(self, folder):
-        self.folder, self.home, self.table = str(folder), Home(os.path.join(folder, "home")), read_table()
-
-    def call(self, what, *arguments):
-        result = self.home.try_call(*arguments, timeout=TIMEOUT_S)
-        if result.code != DONE:
-            said = result.err.strip().replace(f"{self.folder}/", "")
-            try:
-                said = json.loads(said)["error"]["message"]
-            except (ValueError, KeyError):
-                said = f"it ended with {result.code}: {said[-300:]}"
-            raise Wrong(f"{what}: {' '.join(said.split())}")
-        return result.json
-
-    def check(self, name):
-        """Registers, runs, compares, stops at every tenth instruction and goes on; raises Wrong. Gives the instructions."""
-        model, inputs = fill(name, self.folder)
-        output = os.path.join(self.folder, f"{name}.case.expected.npz")
-        self.call("refused", "register", name, model, "--quiet", "--no-prepare")
-        done = self.call("stopped", "run", name, "--input", inputs, "--output", output)
-        wrong = compare(name, load(output), self.table[name]["tolerance"])
-        if wrong:
-            raise Wrong(f"differs: {wrong}")
-        self.call("export", "export", name, os.path.join(self.folder, f"{name}.lvx"))
-        self.resume(name, done["instructions"])
-        return done["instructions"]
-
-    def resume(self, name, instructions):
-        points = max(1, (instructions - 1) // STRIDE)
-        done = subprocess.run([resume_check(), "--device", "cpu", "--points", str(points), "--model", name, self.folder],
-                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
-        counts = COUNTS.search(done.stdout)
-        if not counts or int(counts[1]) != min(points, instructions - 1) or int(counts[2]) != 0:
-            said = (done.stdout.strip().splitlines() or [done.stderr.strip()])[0]
-            raise Wrong(f"resume: {' '.join(said.split())}")
-
-    def verdict(self, name):
-        """None: all is well."""
-        try:
-            self.check(name)
-            return None
-        except Wrong as wrong:
-            return str(wrong)
-        finally:
-            for ending in ("onnx", "case.npz", "case.expected.npz", "lvx"):
-                path = os.path.join(self.folder, f"{name}.{ending}")
-                if os.path.exists(path):
-                    os.remove(path)

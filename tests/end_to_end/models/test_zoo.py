@@ -10,6 +10,7 @@ from harness import ROOT
 sys.path.append(os.path.join(ROOT, "tests", "zoo"))
 
 import zoo_check  # noqa: E402
+import zoo_run  # noqa: E402
 
 TABLE, REFUSED = zoo_check.read_table(), zoo_check.read_refused()
 TOOLS_LEAST, GRAPHS_LEAST = 6, 80
@@ -17,7 +18,7 @@ TOOLS_LEAST, GRAPHS_LEAST = 6, 80
 
 @pytest.fixture(scope="module")
 def zoo(tmp_path_factory):
-    return zoo_check.Zoo(tmp_path_factory.mktemp("zoo"))
+    return zoo_run.Zoo(tmp_path_factory.mktemp("zoo"))
 
 
 def test_the_zoo_has_many_small_graphs_of_many_tools():
