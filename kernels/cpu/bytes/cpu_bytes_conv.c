@@ -361,7 +361,7 @@ static Error *plan_conv(Device *device, const PlanRequest *request, Plan **out) 
     state->depthwise = cpu_bytes_depthwise_for(cpu->level, form);
     state->sum_windows = cpu_bytes_windows_for(cpu->level);
     state->subtract = cpu_bytes_zeros_for(cpu->level);
-    state->requantize = cpu_requantize_for(cpu->level);
+    state->requantize = cpu_requantize_rows_for(cpu->level);
     if (state->is_winograd)
         cpu_bytes_images_extend(
             &state->images, tile_reach(state, HEIGHT), tile_reach(state, WIDTH));

@@ -21,7 +21,7 @@ typedef struct CpuBytesConv {
     CpuBytesDepthwiseSum *depthwise;
     CpuBytesWindowsSum *sum_windows;
     CpuBytesZerosSubtract *subtract;
-    CpuRequantizeSums *requantize;
+    CpuRequantizeRowsRun *requantize;
     bool is_winograd;
     uint32_t w_index; /* of the input; the weights' zero point is input w_zero */
     uint32_t w_zero;

@@ -73,6 +73,7 @@ typedef struct Writing {
     int32_t zero_point;
     char *to;
     int64_t pieces; /* of a row */
+    void (*widen)(bool is_signed, const uint8_t *from, int64_t count, int32_t zero, int16_t *to);
 } Writing;
 
 CPU_INLINE void flip_body(const uint8_t *from, int64_t count, uint8_t *to) {
@@ -80,12 +81,16 @@ CPU_INLINE void flip_body(const uint8_t *from, int64_t count, uint8_t *to) {
 }
 CPU_VARIANTS(flip, (const uint8_t *from, int64_t count, uint8_t *to), (from, count, to));
 
-static void widen(bool is_signed, const uint8_t *from, int64_t count, int32_t zero, int16_t *to) {
+CPU_INLINE void widen_body(
+    bool is_signed, const uint8_t *from, int64_t count, int32_t zero, int16_t *to) {
+    const int16_t less = (int16_t)zero;
     if (is_signed)
-        for (int64_t i = 0; i < count; i++) to[i] = (int16_t)((int8_t)from[i] - zero);
+        for (int64_t i = 0; i < count; i++) to[i] = (int16_t)((int8_t)from[i] - less);
     else
-        for (int64_t i = 0; i < count; i++) to[i] = (int16_t)(from[i] - zero);
+        for (int64_t i = 0; i < count; i++) to[i] = (int16_t)(from[i] - less);
 }
+CPU_VARIANTS(widen, (bool is_signed, const uint8_t *from, int64_t count, int32_t zero, int16_t *to),
+    (is_signed, from, count, zero, to));
 
 static void fill(const Writing *writing, char *to, int64_t pixels) {
     const int32_t zero = cpu_bytes_zero(writing->images, writing->zero_point);
@@ -96,7 +101,7 @@ static void fill(const Writing *writing, char *to, int64_t pixels) {
 static void copy(const Writing *writing, const uint8_t *from, int64_t count, char *to) {
     const CpuBytesImages *images = writing->images;
     if (images->form != CPU_LOWER_INT8_DOT)
-        widen(images->is_signed, from, count, writing->zero_point, (int16_t *)(void *)to);
+        writing->widen(images->is_signed, from, count, writing->zero_point, (int16_t *)(void *)to);
     else if (images->is_signed)
         flip_for(CPU_LEVEL_AVX512)(from, count, (uint8_t *)to);
     else
@@ -122,7 +127,7 @@ static void gather(
                 for (int64_t i = 0; i < count; i++) out[i * channels] = row[i] ^ flip;
             } else {
                 int16_t *out = (int16_t *)(void *)to + p * channels + c, values[PIXELS];
-                widen(images->is_signed, row, count, writing->zero_point, values);
+                writing->widen(images->is_signed, row, count, writing->zero_point, values);
                 for (int64_t i = 0; i < count; i++) out[i * channels] = values[i];
             }
         }
@@ -173,8 +178,8 @@ static Error *write_pieces(void *context, uint64_t begin, uint64_t end, uint32_t
 
 Error *cpu_bytes_write_images(CpuDevice *device, uint32_t threads, const CpuBytesImages *images,
     const void *x, int32_t zero_point, void *to) {
-    Writing writing = {
-        images, x, zero_point, to, (images->padded_width + images->piece - 1) / images->piece};
+    Writing writing = {images, x, zero_point, to,
+        (images->padded_width + images->piece - 1) / images->piece, widen_for(device->level)};
     const int64_t row = images->piece < images->padded_width ? images->piece : images->padded_width;
     return cpu_for_each(device, threads,
         (uint64_t)(images->images * images->padded_height * writing.pieces),

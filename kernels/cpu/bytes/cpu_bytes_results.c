@@ -21,6 +21,13 @@ static void write_planes(
         }
 }
 
+/* The rows' sums as they are. */
+static void copy_sums(const CpuRequantizeRows *rows) {
+    for (int64_t i = 0; i < rows->rows; i++)
+        memcpy(rows->out + i * rows->out_step * (int64_t)sizeof(int32_t),
+            rows->sums + i * rows->sums_step, (size_t)rows->count * sizeof(int32_t));
+}
+
 void cpu_bytes_finish(
     const CpuBytesResults *results, const CpuBytesBlock *block, const int32_t *sums) {
     const int64_t first = block->group * results->columns + block->filter;
@@ -30,18 +37,26 @@ void cpu_bytes_finish(
         write_planes(results, block, (const char *)sums, size);
         return;
     }
-    for (int64_t i = 0; i < block->rows * block->pixels; i++) {
-        const int64_t row = block->row + i / block->pixels;
-        const int64_t pixel = block->pixel + i % block->pixels;
-        const int64_t at = (block->image * results->height + row) * results->width + pixel;
-        const int32_t *from = sums + i * CPU_LOWER_COLUMNS;
+    CpuRequantizeRows rows = {
+        .to = results->to,
+        .rows = block->pixels,
+        .count = block->filters,
+        .sums_step = CPU_LOWER_COLUMNS,
+        .bias = results->bias ? results->bias + first : NULL,
+        .factors = results->factors ? results->factors + first : NULL,
+        .out_step = results->to_planes ? CPU_LOWER_COLUMNS : results->filters,
+    };
+    for (int64_t i = 0; i < block->rows; i++) {
+        const int64_t row = block->image * results->height + block->row + i;
+        const int64_t at = row * results->width + block->pixel;
         char *to = results->y + (at * results->filters + first) * size;
-        if (results->to_planes) to = (char *)bytes + i * CPU_LOWER_COLUMNS;
+        rows.sums = sums + i * block->pixels * CPU_LOWER_COLUMNS;
+        rows.out = (uint8_t *)to;
+        if (results->to_planes) rows.out = bytes + i * block->pixels * CPU_LOWER_COLUMNS;
         if (results->quantizes)
-            results->requantize(&results->to, from, results->bias + first, results->factors + first,
-                block->filters, (uint8_t *)to);
+            results->requantize(&rows);
         else
-            memcpy(to, from, (size_t)(block->filters * size));
+            copy_sums(&rows);
     }
     if (results->to_planes) write_planes(results, block, (const char *)bytes, size);
 }

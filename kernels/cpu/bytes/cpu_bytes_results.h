@@ -18,7 +18,7 @@ typedef struct CpuBytesResults {
     int64_t filters;       /* of all groups */
     bool quantizes;        /* to bytes; else the sums stay int32 */
     bool to_planes;        /* the output is [N, M, H, W], else [N, H, W, M] */
-    CpuRequantizeSums *requantize;
+    CpuRequantizeRowsRun *requantize;
     CpuRequantizeTo to;
     const int32_t *bias; /* of each filter */
     const float *factors;

@@ -60,6 +60,7 @@ static Error *plan_as(Device *device, const PlanRequest *request, const char *na
     cpu_pointwise_join_bytes(program);
     if (cpu_pointwise_has_table(request, program))
         return cpu_pointwise_plan_table(device, request, name, program, out);
+    TRY(cpu_pointwise_join_tables(device, program));
     return cpu_pointwise_plan(device, request, name, program, out);
 }
 

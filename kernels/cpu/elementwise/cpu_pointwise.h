@@ -64,6 +64,9 @@ CpuSource cpu_pointwise_add_operator(CpuPointwise *program, OperatorId operator_
 /* Joins the steps that dequantize or quantize bytes; the bits stay the same
  * (cpu_pointwise_bytes.c). */
 void cpu_pointwise_join_bytes(CpuPointwise *program);
+/* Puts a table in the place of steps that make bytes of one input of bytes; the bits stay the same
+ * (cpu_pointwise_table.c). */
+MUST_CHECK Error *cpu_pointwise_join_tables(const Device *device, CpuPointwise *program);
 /* Finds the steps that the last one needs, and for each of them the slot of its result: the lowest
  * one that no operand of a later step occupies. Both arrays have CPU_POINTWISE_STEPS_MAX entries.
  * Returns the number of slots. */

@@ -83,12 +83,6 @@ CPU_TARGET_AVX2 CPU_INLINE __m256i rounded_eight(__m256i sums, __m256i bias, __m
     return _mm256_cvtps_epi32(_mm256_min_ps(x, _mm256_set1_ps(INT16_MAX)));
 }
 
-CPU_TARGET_AVX2 CPU_INLINE __m256i whole_eight(
-    const int32_t *sums, const int32_t *bias, const float *factors) {
-    return rounded_eight(_mm256_loadu_si256((const __m256i *)(const void *)sums),
-        _mm256_loadu_si256((const __m256i *)(const void *)bias), _mm256_loadu_ps(factors));
-}
-
 /* Sixteen numbers that int16 saturates, plus a zero point; the halves are woven. */
 CPU_TARGET_AVX2 CPU_INLINE __m256i words_of(__m256i low, __m256i high, __m256i zero) {
     return _mm256_adds_epi16(_mm256_packs_epi32(low, high), zero);
@@ -98,33 +92,75 @@ CPU_TARGET_AVX2 CPU_INLINE __m256i saturated(bool is_signed, __m256i low, __m256
     return is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
 }
 
-CPU_TARGET_AVX2 static void requantize_eights(const CpuRequantizeTo *to, const int32_t *sums,
-    const int32_t *bias, const float *factors, int64_t count, uint8_t *out) {
-    enum { WHOLE = 4 * EIGHT };
-    const __m256i zero = _mm256_set1_epi16((int16_t)to->zero_point);
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    int64_t i = 0;
-    for (; i + WHOLE <= count; i += WHOLE) {
-        __m256i x[4];
-        CPU_UNROLL for (int v = 0; v < 4; v++) {
-            const int64_t at = i + v * EIGHT;
-            x[v] = whole_eight(sums + at, bias + at, factors + at);
-        }
-        const __m256i bytes =
-            saturated(to->is_signed, words_of(x[0], x[1], zero), words_of(x[2], x[3], zero));
-        _mm256_storeu_si256(
-            (__m256i *)(void *)(out + i), _mm256_permutevar8x32_epi32(bytes, order));
+/* VECTORS × 8 columns from `at` on of all rows; with one vector, the first `columns`. */
+#define REQUANTIZE_COLUMNS(VECTORS)                                                                \
+    CPU_TARGET_AVX2 static void requantize_columns_##VECTORS(                                      \
+        const CpuRequantizeRows *rows, int64_t at, int64_t columns) {                              \
+        const __m256i zero = _mm256_set1_epi16((int16_t)rows->to.zero_point);                      \
+        const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);                           \
+        const __m256i there = first_lanes(columns);                                                \
+        __m256i bias[VECTORS];                                                                     \
+        __m256 factors[VECTORS];                                                                   \
+        CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                           \
+            bias[v] = _mm256_maskload_epi32(rows->bias + at + v * EIGHT, there);                   \
+            factors[v] = _mm256_maskload_ps(rows->factors + at + v * EIGHT, there);                \
+        }                                                                                          \
+        const int32_t *from = rows->sums + at;                                                     \
+        uint8_t *to = rows->out + at;                                                              \
+        for (int64_t row = 0; row < rows->rows;                                                    \
+             row++, from += rows->sums_step, to += rows->out_step) {                               \
+            __m256i x[VECTORS];                                                                    \
+            CPU_UNROLL for (int v = 0; v < (VECTORS); v++) x[v] = rounded_eight(                   \
+                (VECTORS) > 1 ? _mm256_loadu_si256((const __m256i *)(const void *)(from + v * 8))  \
+                              : _mm256_maskload_epi32(from, there),                                \
+                bias[v], factors[v]);                                                              \
+            const __m256i low = words_of(x[0], x[(VECTORS) > 1], zero);                            \
+            const __m256i high =                                                                   \
+                (VECTORS) > 2 ? words_of(x[(VECTORS)-2], x[(VECTORS)-1], zero) : low;              \
+            const __m256i bytes =                                                                  \
+                _mm256_permutevar8x32_epi32(saturated(rows->to.is_signed, low, high), order);      \
+            store_columns(to, bytes, columns);                                                     \
+        }                                                                                          \
+    }                                                                                              \
+    struct requantize_columns_need_semicolon
+
+CPU_TARGET_AVX2 CPU_INLINE void store_columns(uint8_t *to, __m256i bytes, int64_t columns) {
+    const int64_t eight = _mm_cvtsi128_si64(_mm256_castsi256_si128(bytes));
+    if (columns == 4 * EIGHT)
+        _mm256_storeu_si256((__m256i *)(void *)to, bytes);
+    else if (columns == 2 * EIGHT)
+        _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
+    else if (columns == EIGHT)
+        memcpy(to, &eight, EIGHT);
+    else
+        memcpy(to, &eight, (size_t)columns);
+}
+
+REQUANTIZE_COLUMNS(4);
+REQUANTIZE_COLUMNS(2);
+REQUANTIZE_COLUMNS(1);
+
+static void requantize_rows_avx2(const CpuRequantizeRows *rows) {
+    int64_t at = 0;
+    for (; at + 4 * EIGHT <= rows->count; at += 4 * EIGHT)
+        requantize_columns_4(rows, at, 4 * EIGHT);
+    if (at + 2 * EIGHT <= rows->count) {
+        requantize_columns_2(rows, at, 2 * EIGHT);
+        at += 2 * EIGHT;
     }
-    for (; i < count; i += EIGHT) {
-        const __m256i there = first_lanes(count - i < EIGHT ? count - i : EIGHT);
-        const __m256i x = rounded_eight(_mm256_maskload_epi32(sums + i, there),
-            _mm256_maskload_epi32(bias + i, there), _mm256_maskload_ps(factors + i, there));
-        const __m256i words = words_of(x, x, zero);
-        const __m256i bytes =
-            _mm256_permutevar8x32_epi32(saturated(to->is_signed, words, words), order);
-        const int64_t eight = _mm_cvtsi128_si64(_mm256_castsi256_si128(bytes));
-        memcpy(out + i, &eight, (size_t)(count - i < EIGHT ? count - i : EIGHT));
-    }
+    for (; at < rows->count; at += EIGHT)
+        requantize_columns_1(rows, at, rows->count - at < EIGHT ? rows->count - at : EIGHT);
+}
+
+static void requantize_eights(const CpuRequantizeTo *to, const int32_t *sums, const int32_t *bias,
+    const float *factors, int64_t count, uint8_t *out) {
+    requantize_rows_avx2(&(CpuRequantizeRows){.to = *to,
+        .rows = 1,
+        .count = count,
+        .sums = sums,
+        .bias = bias,
+        .factors = factors,
+        .out = out});
 }
 
 CPU_TARGET_AVX512 static void requantize_whole(const CpuRequantizeTo *to, const int32_t *sums,
@@ -154,6 +190,31 @@ CpuRequantizeSums *cpu_requantize_for(CpuLevel level) {
     if (level == CPU_LEVEL_AVX2) return requantize_eights;
 #endif
     return requantize_for(level);
+}
+
+static void requantize_each(const CpuRequantizeRows *rows, CpuRequantizeSums *requantize) {
+    for (int64_t row = 0; row < rows->rows; row++)
+        requantize(&rows->to, rows->sums + row * rows->sums_step, rows->bias, rows->factors,
+            rows->count, rows->out + row * rows->out_step);
+}
+
+static void requantize_rows_portable(const CpuRequantizeRows *rows) {
+    requantize_each(rows, requantize_for(CPU_LEVEL_PORTABLE));
+}
+
+#if defined(__x86_64__)
+static void requantize_rows_avx512(const CpuRequantizeRows *rows) {
+    requantize_each(rows, requantize_whole);
+}
+#endif
+
+CpuRequantizeRowsRun *cpu_requantize_rows_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX512) return requantize_rows_avx512;
+    if (level == CPU_LEVEL_AVX2) return requantize_rows_avx2;
+#endif
+    (void)level;
+    return requantize_rows_portable;
 }
 
 /* ---- in float64 ---- */

@@ -19,6 +19,22 @@ typedef void CpuRequantizeSums(const CpuRequantizeTo *to, const int32_t *sums, c
     const float *factors, int64_t count, uint8_t *out);
 CpuRequantizeSums *cpu_requantize_for(CpuLevel level);
 
+/* The same for `rows` rows of `count` sums, which have the biases and factors in common. Steps from
+ * row to row in elements. */
+typedef struct CpuRequantizeRows {
+    CpuRequantizeTo to;
+    int64_t rows, count;
+    const int32_t *sums;
+    int64_t sums_step;
+    const int32_t *bias;
+    const float *factors;
+    uint8_t *out;
+    int64_t out_step;
+} CpuRequantizeRows;
+
+typedef void CpuRequantizeRowsRun(const CpuRequantizeRows *rows);
+CpuRequantizeRowsRun *cpu_requantize_rows_for(CpuLevel level);
+
 /* The definition of QLinearMatMul: clamp(round(sum * factor) + zero point), the product in float64.
  */
 typedef void CpuRequantizeWide(const CpuRequantizeTo *to, const int32_t *sums, const float *factors,

@@ -21,7 +21,7 @@ static void check(bool quantizes, bool to_planes, const int32_t *places) {
         .filters = 3,
         .quantizes = quantizes,
         .to_planes = to_planes,
-        .requantize = cpu_requantize_for(cpu_device(kernel_cpu_device())->level),
+        .requantize = cpu_requantize_rows_for(cpu_device(kernel_cpu_device())->level),
         .to = {.is_signed = false, .zero_point = 100},
         .bias = bias,
         .factors = factors,

@@ -28,6 +28,33 @@ static void test_sums_round_to_even_and_saturate(void **state) {
     }
 }
 
+/* Two rows of each number of columns, beside the portable code. */
+static void test_rows_are_the_same_at_every_level(void **state) {
+    enum { COLUMNS = 64, STEP = 70, END = 3 };
+    (void)state;
+    const CpuDevice *device = cpu_device(kernel_cpu_device());
+    int32_t sums[2 * STEP], bias[COLUMNS];
+    float factors[COLUMNS];
+    uint64_t random = 1;
+    for (int i = 0; i < 2 * STEP; i++)
+        sums[i] = (int32_t)test_random(&random) >> (test_random(&random) % 32);
+    for (int i = 0; i < COLUMNS; i++) {
+        bias[i] = (int32_t)(test_random(&random) % 512) - 256;
+        factors[i] = i % 9 == 0 ? FLT_MAX : i % 9 == 1 ? -1e6f : 0.25f * (float)(i % 5 - 2);
+    }
+    for (int64_t count = 1; count <= COLUMNS; count++)
+        for (int level = 1; level <= (int)device->level; level++) {
+            uint8_t wanted[2 * STEP + END] = {0}, out[2 * STEP + END] = {0};
+            CpuRequantizeRows rows = {{count % 2 == 1, (int32_t)(count % 100) - 50}, 2, count, sums,
+                STEP, bias, factors, wanted, STEP + 1};
+            if (!rows.to.is_signed) rows.to.zero_point += 128;
+            cpu_requantize_rows_for(CPU_LEVEL_PORTABLE)(&rows);
+            rows.out = out;
+            cpu_requantize_rows_for((CpuLevel)level)(&rows);
+            assert_memory_equal(out, wanted, sizeof out);
+        }
+}
+
 /* 0 times infinity is NaN, which becomes the zero point as 0 does; other sums saturate. */
 static void test_factors_are_finite(void **state) {
     (void)state;
@@ -112,6 +139,7 @@ static void test_rows_of_sums_have_the_same_bytes_at_every_level(void **state) {
 int test_cpu_requantize(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_round_to_even_and_saturate),
+        cmocka_unit_test(test_rows_are_the_same_at_every_level),
         cmocka_unit_test(test_factors_are_finite),
         cmocka_unit_test(test_wide_sums_round_to_even_and_saturate),
         cmocka_unit_test(test_rows_of_sums_have_the_same_bytes_at_every_level),
