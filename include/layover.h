@@ -104,6 +104,15 @@ LAYOVER_API LayoverError *layover_execution_start(LayoverModel *model, const cha
 LAYOVER_API void layover_execution_free(LayoverExecution *execution);
 /* Sets how many threads a kernel may use; the default is 1. The number never changes the bits. */
 LAYOVER_API void layover_model_set_threads(LayoverModel *model, uint32_t threads);
+/* What executions do with memory that they free. The same bits either way. */
+typedef enum LayoverAllocator {
+    LAYOVER_POOLED = 0, /* kept and used again: the default */
+    LAYOVER_NAIVE = 1,  /* given back to the device at once */
+} LayoverAllocator;
+/* Chooses the allocators of executions that start later, for the host's memory and for that of the
+ * model's device. Threads: before others use the model. */
+LAYOVER_API void layover_model_set_allocators(
+    LayoverModel *model, LayoverAllocator host, LayoverAllocator device);
 /* Allows native code of the model's library, which is trusted code, in executions that start later
  * (layover_module_allow_native has the details). preload: NULL, or libraries that the code needs,
  * separated by ':'. Errors: CONFLICT it is allowed with other libraries. Threads: before others use

@@ -64,6 +64,8 @@ struct MemoryPool {
     uint64_t used_bytes;
     uint64_t idle_bytes;
     uint64_t peak_bytes;
+    uint64_t device_blocks; /* from the device, ever */
+    bool naive;             /* keeps no idle block */
     /* bytes of lent blocks beyond the classes of their sizes; not counted as used */
     uint64_t spare_bytes;
     uint32_t lent_count;
@@ -187,8 +189,13 @@ static void trim(MemoryPool *pool, uint64_t idle_max) {
 }
 
 void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve) {
-    assert(reserve->device == pool->device && !reserve->reserve && !pool->reserve);
+    assert(reserve->device == pool->device && !reserve->reserve && !pool->reserve && !pool->naive);
     pool->reserve = memory_pool_retain(reserve);
+}
+
+void memory_pool_set_naive(MemoryPool *pool) {
+    assert(pool->block_count == 0 && !pool->reserve);
+    pool->naive = true;
 }
 
 /* Makes room for one more block of a class. */
@@ -360,6 +367,7 @@ static Error *device_alloc(MemoryPool *pool, uint32_t index, MemoryAnswer *answe
         if (pool->reserve) memory_pool_trim(pool->reserve);
         error = class_->alloc(pool->device, pool->stream, bytes, out);
     }
+    if (!error) pool->device_blocks++;
     if (error_code(error) != ERROR_EXHAUSTED || after > pool->device_bytes) return error;
     /* other pools hold the memory now: MEMORY_NEEDED is an answer, not a failure */
     error_free(error);
@@ -410,7 +418,8 @@ void memory_pool_free(MemoryPool *pool, uint64_t address, uint64_t size) {
     const bool last = uncount_block(pool, bytes);
     index = unlend(pool, index, address);
     bytes = class_bytes(index);
-    if (bytes > idle_room(pool, pool->used_bytes + pool->idle_bytes, pool->grant_bytes))
+    if (pool->naive ||
+        bytes > idle_room(pool, pool->used_bytes + pool->idle_bytes, pool->grant_bytes))
         pool->device->class_->free(pool->device, pool->stream, address, bytes);
     else
         keep(pool, index, address);
@@ -457,18 +466,26 @@ void memory_pool_trim(MemoryPool *pool) {
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
-uint64_t memory_pool_used_bytes(const MemoryPool *pool) {
+static uint64_t read_locked(const MemoryPool *pool, const uint64_t *member) {
     MemoryPool *locked = (MemoryPool *)pool;
     (void)pthread_mutex_lock(&locked->mutex);
-    uint64_t bytes = locked->used_bytes;
+    const uint64_t number = *member;
     (void)pthread_mutex_unlock(&locked->mutex);
-    return bytes;
+    return number;
+}
+
+uint64_t memory_pool_used_bytes(const MemoryPool *pool) {
+    return read_locked(pool, &pool->used_bytes);
 }
 
 uint64_t memory_pool_peak_bytes(const MemoryPool *pool) {
-    MemoryPool *locked = (MemoryPool *)pool;
-    (void)pthread_mutex_lock(&locked->mutex);
-    uint64_t bytes = locked->peak_bytes;
-    (void)pthread_mutex_unlock(&locked->mutex);
-    return bytes;
+    return read_locked(pool, &pool->peak_bytes);
+}
+
+uint64_t memory_pool_idle_bytes(const MemoryPool *pool) {
+    return read_locked(pool, &pool->idle_bytes);
+}
+
+uint64_t memory_pool_device_blocks(const MemoryPool *pool) {
+    return read_locked(pool, &pool->device_blocks);
 }

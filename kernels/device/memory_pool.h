@@ -35,6 +35,9 @@ DEFINE_OWN(MemoryPool, memory_pool_release);
  * convolution network's time). Once, before the first block. The reserve is a pool of the same
  * device from which nothing is allocated directly; it is retained. */
 void memory_pool_set_reserve(MemoryPool *pool, MemoryPool *reserve);
+/* Makes the pool keep no idle block: a freed block goes back to the device at once (TVM's naive
+ * allocator). Once, before the first block; such a pool has no reserve. */
+void memory_pool_set_naive(MemoryPool *pool);
 /* Sets how many bytes the execution may hold at present; UINT64_MAX (the initial value) means up to
  * the limit. In host memory, a larger idle block may be lent when none of the right size is idle.
  * The spare bytes of such blocks exceed the grant, by at most 16 MiB, if they were lent before the
@@ -59,3 +62,6 @@ MUST_CHECK bool memory_pool_move(MemoryPool *from, MemoryPool *to, uint64_t addr
 void memory_pool_trim(MemoryPool *pool);
 uint64_t memory_pool_used_bytes(const MemoryPool *pool);
 uint64_t memory_pool_peak_bytes(const MemoryPool *pool);
+uint64_t memory_pool_idle_bytes(const MemoryPool *pool);
+/* How many blocks the pool has had from the device. */
+uint64_t memory_pool_device_blocks(const MemoryPool *pool);

@@ -80,6 +80,12 @@ void layover_model_set_threads(LayoverModel *model, uint32_t threads) {
     model->threads = threads ? threads : 1;
 }
 
+void layover_model_set_allocators(
+    LayoverModel *model, LayoverAllocator host, LayoverAllocator device) {
+    model->naive_memory[SLOT_HOST] = host == LAYOVER_NAIVE;
+    model->naive_memory[SLOT_DEVICE] = device == LAYOVER_NAIVE;
+}
+
 /* Executions borrow the text, so it does not change. */
 static Error *allow_native(LayoverModel *model, const char *preload) {
     const char *wanted = preload ? preload : "", *known = model->native_preload;
@@ -137,6 +143,7 @@ ExecutionOptions library_options(const LayoverModel *model) {
     return (ExecutionOptions){
         .threads = model->threads,
         .packed = model->packed,
+        .naive_memory = {model->naive_memory[SLOT_HOST], model->naive_memory[SLOT_DEVICE]},
         .log = {print_line, NULL},
         .reserves = {model->reserves[SLOT_HOST], model->reserves[SLOT_DEVICE]},
         .native = {.allowed = model->native_allowed, .preload = model->native_preload},

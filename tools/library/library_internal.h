@@ -19,6 +19,7 @@ struct LayoverModel {
     PackedRegistry *packed;
     MemoryPool *reserves[SLOT_COUNT]; /* for the pools of the model's executions */
     uint32_t threads;
+    bool naive_memory[SLOT_COUNT];
     bool native_allowed;
     char *native_preload; /* NULL: none */
 };

@@ -22,7 +22,9 @@ static Error *create_pools(Execution *execution) {
     for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) {
         TRY(memory_pool_create(residency->devices[slot],
             execution->options.memory_limit_bytes[slot], &execution->pools[slot]));
-        if (execution->options.reserves[slot])
+        if (execution->options.naive_memory[slot])
+            memory_pool_set_naive(execution->pools[slot]);
+        else if (execution->options.reserves[slot])
             memory_pool_set_reserve(execution->pools[slot], execution->options.reserves[slot]);
     }
     uint64_t limit = execution->options.memory_limit_bytes[SLOT_HOST];
@@ -253,6 +255,13 @@ static Error *interpret(Execution *execution, Budget budget, RunResult *out_resu
     return take_abandonment(execution, error, out_result);
 }
 
+/* A suspended execution may stay so for long: its idle blocks go back to the devices. A budget of
+ * instructions only steps. */
+static void give_idle_memory_back(Execution *execution) {
+    (void)execution_flush_recycled(execution);
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++) memory_pool_trim(execution->pools[slot]);
+}
+
 Error *execution_run(Execution *execution, Budget budget, RunResult *out_result) {
     if (execution->failed) FAIL(CONFLICT, "this execution has failed");
     if (execution->finished) {
@@ -274,6 +283,7 @@ Error *execution_run(Execution *execution, Budget budget, RunResult *out_result)
         execution->failed = true;
         return error;
     }
+    if (result.kind == RUN_SUSPENDED && budget.instructions == 0) give_idle_memory_back(execution);
     *out_result = result;
     return NULL;
 }

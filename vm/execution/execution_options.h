@@ -35,6 +35,9 @@ typedef struct ExecutionOptions {
     /* Retained; NULL: none. Memory blocks that this execution takes from earlier executions and
      * leaves to later ones: for executions of one tenant only. */
     MemoryPool *reserves[SLOT_COUNT];
+    /* A slot's freed blocks go back to the device at once, as with TVM's naive allocator; its
+     * reserve is not used. Never changes the bits. */
+    bool naive_memory[SLOT_COUNT];
     /* Stops the kernels of this execution; borrowed, and outlives it. NULL: the execution has its
      * own. */
     KernelStop *kernel_stop;

@@ -195,3 +195,13 @@ def test_native_code_runs_where_it_is_allowed(monkeypatch):
     vm.model.allow_native()
     with pytest.raises(layover.ConflictError, match="other.so|with the libraries ''"):
         vm.model.allow_native("other.so")
+
+
+@pytest.mark.parametrize("memory_cfg", ["naive", "pooled", {"cpu": "naive"}, {"sim:0": "naive"}])
+def test_memory_is_used_again_or_given_back(memory_cfg):
+    path = os.path.join(ROOT, "tests", "tools", "library_model.lva")
+    vm = layover.VirtualMachine(path, device="sim:0", memory_cfg=memory_cfg)
+    np.testing.assert_array_equal(vm["main"](X), 101 * X)
+    for wrong in ("none", {"cuda:0": "naive"}, {"cpu": "none"}):
+        with pytest.raises(ValueError, match="devices are cpu and sim:0"):
+            layover.VirtualMachine(vm.model, memory_cfg=wrong)

@@ -47,6 +47,23 @@ static void test_memory_pool_gives_a_freed_block_again(void **state) {
     assert_int_equal(device_free(), 1 << 20);
 }
 
+static void test_memory_pool_that_is_naive_keeps_nothing(void **state) {
+    (void)state;
+    for (int naive = 0; naive < 2; naive++) {
+        OWN(MemoryPool, pool) = NULL;
+        assert_ok(memory_pool_create(device, 0, &pool));
+        if (naive) memory_pool_set_naive(pool);
+        for (int i = 0; i < 5; i++) {
+            uint64_t a = take(pool, 1000);
+            assert_int_equal(memory_pool_used_bytes(pool), 1024);
+            memory_pool_free(pool, a, 1000);
+            assert_int_equal(memory_pool_idle_bytes(pool), naive ? 0 : 1024);
+        }
+        assert_int_equal(memory_pool_device_blocks(pool), naive ? 5 : 1);
+        assert_int_equal(memory_pool_peak_bytes(pool), 1024);
+    }
+}
+
 /* A block is at most an eighth, or 63 bytes, larger than asked for; freeing by size finds it. */
 static void test_memory_pool_blocks_are_little_larger_than_asked(void **state) {
     (void)state;
@@ -358,6 +375,7 @@ static void test_memory_pool_lends_in_host_memory_alone(void **state) {
 int test_memory_pool(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_pool_gives_a_freed_block_again),
+        cmocka_unit_test(test_memory_pool_that_is_naive_keeps_nothing),
         cmocka_unit_test(test_memory_pool_leaves_its_blocks_to_the_next),
         cmocka_unit_test(test_memory_pool_blocks_are_little_larger_than_asked),
         cmocka_unit_test(test_memory_pool_beyond_the_limit_is_exhausted),

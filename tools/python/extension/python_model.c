@@ -128,7 +128,16 @@ static PyObject *allow_native(PyObject *object, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *set_allocators(PyObject *object, PyObject *args) {
+    int host, device;
+    if (!PyArg_ParseTuple(args, "pp:set_allocators", &host, &device)) return NULL;
+    layover_model_set_allocators(SELF(ModelObject, object)->model,
+        host ? LAYOVER_NAIVE : LAYOVER_POOLED, device ? LAYOVER_NAIVE : LAYOVER_POOLED);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"_set_allocators", set_allocators, METH_VARARGS, NULL},
     {"allow_native", allow_native, METH_VARARGS,
         "allow_native(preload=None)\n--\n\nAllows compiled functions of the model's library, which "
         "are trusted code, in runs that start later."},

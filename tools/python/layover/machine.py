@@ -25,6 +25,8 @@ class VirtualMachine:
         y = vm.get_outputs("main")
 
     executable:     a Model, or what layover.load takes: Relax executables in .so and .bin files among them.
+    memory_cfg:     "pooled", "naive", or a dict of these by the devices' names, such as {"cpu": "naive"}: whether freed
+                    memory is used again, or given back at once.
     native:         allows compiled functions of a library to run, which are trusted code.
     native_preload: libraries that they need, separated by ':', such as libtvm_ffi.so.
     Values that stay in the model, such as a cache, are layover.Object; other functions take them. One thread at a time
@@ -32,14 +34,25 @@ class VirtualMachine:
     """
 
     def __init__(self, executable: typing.Union[Model, Path], device: str = "cpu", threads: int = 1,
-                 native: bool = False, native_preload: typing.Optional[str] = None) -> None:
+                 memory_cfg: typing.Union[None, str, typing.Mapping[str, str]] = None, native: bool = False,
+                 native_preload: typing.Optional[str] = None) -> None:
         self.model = executable if isinstance(executable, Model) else Model(executable, device, threads)
+        if memory_cfg is not None:
+            self._set_allocators(memory_cfg)
         if native:
             self.model.allow_native(native_preload)
         self._machine = _c.Machine(self.model)
         self._instrument: typing.Optional[typing.Callable[..., typing.Any]] = None
         self._saved: typing.Set[str] = set()
         self._invoked: typing.Optional[str] = None
+
+    def _set_allocators(self, memory_cfg):
+        host, device = "cpu", self.model.device.partition(",")[0]
+        chosen = {host: memory_cfg, device: memory_cfg} if isinstance(memory_cfg, str) else dict(memory_cfg)
+        wrong = [item for item in chosen.items() if item[0] not in (host, device) or item[1] not in ("naive", "pooled")]
+        if wrong:
+            raise ValueError(f"memory_cfg has {wrong[0]}; the devices are {host} and {device}, and the allocators naive and pooled")
+        self.model._set_allocators(chosen.get(host) == "naive", chosen.get(device) == "naive")
 
     def __repr__(self) -> str:
         return f"layover.VirtualMachine({self.model!r})"
