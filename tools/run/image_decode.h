@@ -1,5 +1,6 @@
 #pragma once
 /* PNG and JPEG files as pixels. Callers: input_image.c. Threads: any. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,7 @@ typedef struct ImageSize {
  * Errors: INVALID another size (both are named), more than IMAGE_PIXELS_MAX pixels, an image with
  *         transparent pixels; CORRUPT; UNSUPPORTED no image, or one that this build cannot read. */
 MUST_CHECK Error *image_decode(const uint8_t *data, size_t size, ImageSize wanted, Image *out);
+/* Whether this build reads such images: "PNG" or "JPEG". */
+bool image_decode_reads(const char *format);
 void image_deinit(Image *image);
 #define OWN_IMAGE(name) __attribute__((cleanup(image_deinit))) name
