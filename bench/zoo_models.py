@@ -130,7 +130,9 @@ def from_base(name, kind, base, change, tolerance="quantised"):
 
 
 def _dynamic(model, _):
-    return recipes_quantized._dynamic(model, weight_type=recipes_quantized._type("QInt8"), per_channel=True)
+    """Weights of 7 bits. onnxruntime adds pairs of byte products in 16 bits, with saturation, on processors without VNNI: with weights
+    of 8 bits the network of lstm_dynamic is there 0.13 of its largest value from what its operators mean, Layover 0.002."""
+    return recipes_quantized._dynamic(model, weight_type=recipes_quantized._type("QInt8"), per_channel=True, reduce_range=True)
 
 
 def _static(form, activation):
