@@ -9,7 +9,8 @@
 #include "kernels/cpu/matmul/cpu_matmul.h"
 
 enum { PANEL = CPU_DOUBLE_PANEL, ROWS = CPU_DOUBLE_ROWS, DEPTH = CPU_DOUBLE_DEPTH };
-/* For fewer rows, reading B in place is faster than copying it first. */
+/* For fewer rows, reading B in place is faster than copying it first. A copy of rows that follow on
+ * each other would be equal. */
 enum { COPY_ROWS_MIN = 8 };
 
 typedef struct State {
@@ -116,8 +117,8 @@ static void run_tile(const Run *run, const Unit *unit) {
     const State *state = run->state;
     const CpuMatmul *matmul = &state->matmul;
     const int64_t width = (unit->columns + CPU_DOUBLE_VECTOR - 1) & -CPU_DOUBLE_VECTOR;
-    const bool in_place =
-        matmul->b_column == 1 && width == unit->columns && unit->rows < COPY_ROWS_MIN;
+    const bool in_place = matmul->b_column == 1 && width == unit->columns &&
+                          (unit->rows < COPY_ROWS_MIN || matmul->b_row == width);
     double sums[ROWS * PANEL], part[DEPTH * PANEL], bias[PANEL] = {0};
     if (state->is_linear && unit->bias)
         for (int64_t j = 0; j < unit->columns; j++) bias[j] = unit->bias[j * matmul->bias_column];

@@ -29,7 +29,8 @@ CPU_INLINE void store_row(double *to, const __m256d *sums, int vectors, int64_t 
 }
 
 /* A sum waits four cycles for its last product, and two products begin in each cycle, so eight sums
- * at least keep the processor busy. Sums, a vector of B and the factors of A use 16 registers. */
+ * at least keep the processor busy. Sums, the shorter side's operands and one of the longer side's
+ * use at most 16 registers. */
 #define DEFINE_BLOCK(ROWS, VECTORS)                                                                \
     static void block_##ROWS##x##VECTORS(const CpuDoubleTile *tile, int64_t row) {                 \
         __m256d sums[ROWS][VECTORS];                                                               \
@@ -40,13 +41,24 @@ CPU_INLINE void store_row(double *to, const __m256d *sums, int vectors, int64_t 
         sums[r][v] =                                                                               \
             tile->accumulate ? _mm256_loadu_pd(out + r * PANEL + v * LANES) : _mm256_setzero_pd(); \
         for (int64_t k = tile->depth; k > 0; k--) {                                                \
-            __m256d factors[ROWS];                                                                 \
-            CPU_UNROLL for (int r = 0; r < (ROWS); r++) factors[r] =                               \
-                _mm256_broadcast_sd(a + r * a_row);                                                \
-            CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                       \
-                const __m256d columns = _mm256_loadu_pd(b + v * LANES);                            \
-                CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                           \
-                    _mm256_fmadd_pd(factors[r], columns, sums[r][v]);                              \
+            if ((ROWS) > (VECTORS)) {                                                              \
+                __m256d columns[VECTORS];                                                          \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) columns[v] =                        \
+                    _mm256_loadu_pd(b + v * LANES);                                                \
+                CPU_UNROLL for (int r = 0; r < (ROWS); r++) {                                      \
+                    const __m256d factor = _mm256_broadcast_sd(a + r * a_row);                     \
+                    CPU_UNROLL for (int v = 0; v < (VECTORS); v++) sums[r][v] =                    \
+                        _mm256_fmadd_pd(factor, columns[v], sums[r][v]);                           \
+                }                                                                                  \
+            } else {                                                                               \
+                __m256d factors[ROWS];                                                             \
+                CPU_UNROLL for (int r = 0; r < (ROWS); r++) factors[r] =                           \
+                    _mm256_broadcast_sd(a + r * a_row);                                            \
+                CPU_UNROLL for (int v = 0; v < (VECTORS); v++) {                                   \
+                    const __m256d columns = _mm256_loadu_pd(b + v * LANES);                        \
+                    CPU_UNROLL for (int r = 0; r < (ROWS); r++) sums[r][v] =                       \
+                        _mm256_fmadd_pd(factors[r], columns, sums[r][v]);                          \
+                }                                                                                  \
             }                                                                                      \
             a += a_column;                                                                         \
             b += b_row;                                                                            \
