@@ -176,8 +176,8 @@ MUST_CHECK Error *cpu_matmul_run(CpuDevice *device, const CpuMatmul *matmul,
  * near cache holds B, if it holds all of it (cpu_sweep.h). */
 void cpu_matmul_run_panel(
     const CpuMatmul *matmul, const CpuMatmulBuffers *buffers, int64_t panel, bool near);
-/* The same of all columns, for products that take no longer than such preparations: B is packed; one
- * matrix, of no more rows than a tile has, without bias, residual and epilogue. */
+/* The same of all columns, for products that take no longer than such preparations: B is packed;
+ * one matrix, of no more rows than a tile has, without bias, residual and epilogue. */
 void cpu_matmul_run_small(const CpuMatmul *matmul, const CpuMatmulBuffers *buffers);
 
 /* Floats of a packed K × N matrix. */

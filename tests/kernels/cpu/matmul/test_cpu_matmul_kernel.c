@@ -53,35 +53,6 @@ static void test_matmul_packs_columns_that_are_not_adjacent(void **state) {
     free(b);
 }
 
-/* A small product has the bits of a whole run at every level, for each width of a last panel. */
-static void test_matmul_small_has_the_bits_of_a_run(void **state) {
-    (void)state;
-    enum { ROWS = 8, COLUMNS = 132, DEPTHS = 3 };
-    static const int64_t depths[DEPTHS] = {1, 24, 300}, rows[] = {1, 2, 3, ROWS};
-    CpuDevice *device = (CpuDevice *)kernel_cpu_device();
-    const Launch launch = {.threads = 1};
-    float *a = kernel_random_floats(5, ROWS * 300);
-    float *b = kernel_random_floats(6, cpu_matmul_packed_count(300, COLUMNS));
-    float all[ROWS * COLUMNS], small[ROWS * COLUMNS];
-    for (CpuLevel level = CPU_LEVEL_PORTABLE; level <= device->level; level++)
-        for (int64_t columns = 1; columns <= COLUMNS; columns++)
-            for (int i = 0; i < DEPTHS * 4; i++) {
-                CpuMatmul matmul =
-                    matmul_fixture_make(rows[i / DEPTHS], columns, depths[i % DEPTHS]);
-                matmul.b_packed = true;
-                cpu_matmul_prepare(&matmul, level);
-                const size_t bytes = (size_t)(matmul.rows * columns) * sizeof(float);
-                CpuMatmulBuffers buffers = {.a = a, .b = b, .c = all};
-                memset(small, 0xee, bytes);
-                assert_ok(cpu_matmul_run(device, &matmul, &buffers, &launch));
-                buffers.c = small;
-                cpu_matmul_run_small(&matmul, &buffers);
-                assert_memory_equal(small, all, bytes);
-            }
-    free(a);
-    free(b);
-}
-
 /* A row's bits do not depend on the other rows of the batch, nor on B's panels, on
  * threads and on the order of panels. */
 static void test_matmul_gives_a_row_the_same_bits_in_any_batch(void **state) {
@@ -228,7 +199,6 @@ int test_cpu_matmul_kernel(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_that_are_read_together_have_the_bits_of_one),
         cmocka_unit_test(test_matmul_run_is_abandoned_when_asked),
-        cmocka_unit_test(test_matmul_small_has_the_bits_of_a_run),
         cmocka_unit_test(test_matmul_gives_a_row_the_same_bits_in_any_batch),
         cmocka_unit_test(test_threads_that_share_rows_give_the_same_bits),
         cmocka_unit_test(test_rows_are_shared_where_they_are_more_than_the_weights),
