@@ -31,6 +31,8 @@ typedef struct Entry {
         struct {
             Digest identity;
             int64_t version;
+            ModelBatching batching;
+            bool unloaded;
         } model;
         Executable *outline;
     };
@@ -141,6 +143,8 @@ static Error *read_model(Store *store, TenantId tenant, const char *reference, E
     TRY(models_find(store, tenant, reference, &version));
     out->model.identity = version.executable;
     out->model.version = version.version;
+    out->model.batching = version.batching;
+    out->model.unloaded = version.unloaded;
     return NULL;
 }
 
@@ -196,22 +200,26 @@ Error *settings_cache_check_token(SettingsCache *cache, const char *text, Token 
 }
 
 /* The tenant has the identity, since the tenant's name stands for it. */
-Error *settings_cache_get_version(SettingsCache *cache, TenantId tenant, const char *reference,
-    int64_t *out_version, Digest *out_identity, Executable **out_outline) {
+Error *settings_cache_get_version(
+    SettingsCache *cache, TenantId tenant, const char *reference, SettingsModel *out_model) {
     Entry model, outline;
     TRY(get(cache, MODEL_BY_NAME, tenant, reference, strlen(reference), &model));
     TRY_WRAP(get(cache, OUTLINE_BY_IDENTITY, tenant, &model.model.identity,
                  sizeof model.model.identity, &outline),
         "%s", reference);
-    *out_version = model.model.version;
-    *out_identity = model.model.identity;
-    *out_outline = outline.outline;
+    *out_model = (SettingsModel){.version = model.model.version,
+        .identity = model.model.identity,
+        .outline = outline.outline,
+        .batching = model.model.batching,
+        .unloaded = model.model.unloaded};
     return NULL;
 }
 
 Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant, const char *reference,
     Digest *out_identity, Executable **out_outline) {
-    int64_t version;
-    return settings_cache_get_version(
-        cache, tenant, reference, &version, out_identity, out_outline);
+    SettingsModel model;
+    TRY(settings_cache_get_version(cache, tenant, reference, &model));
+    *out_identity = model.identity;
+    *out_outline = model.outline;
+    return NULL;
 }

@@ -7,6 +7,7 @@
 #include "store/database/store.h"
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
+#include "store/models/model_serving.h"
 #include "vm/code/executable.h"
 
 typedef struct SettingsCache SettingsCache;
@@ -32,6 +33,15 @@ MUST_CHECK Error *settings_cache_check_token(
  * one reference to it. Errors: NOT_FOUND, INVALID; as model_loader_read_outline. */
 MUST_CHECK Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant,
     const char *reference, Digest *out_identity, Executable **out_outline);
-/* The same, with the version that the reference names now. */
-MUST_CHECK Error *settings_cache_get_version(SettingsCache *cache, TenantId tenant,
-    const char *reference, int64_t *out_version, Digest *out_identity, Executable **out_outline);
+
+/* A version of a model as requests to run it need it. */
+typedef struct SettingsModel {
+    int64_t version;
+    Digest identity;
+    Executable *outline; /* one reference: executable_release */
+    ModelBatching batching;
+    bool unloaded; /* inference requests are refused */
+} SettingsModel;
+/* The same, with all that is kept of the version that the reference names now. */
+MUST_CHECK Error *settings_cache_get_version(
+    SettingsCache *cache, TenantId tenant, const char *reference, SettingsModel *out_model);

@@ -387,7 +387,9 @@ Error *job_service_create(
     service->pool = pool;
     Error *error = intake_inputs_budget(&service->intake);
     if (!error) error = passed_answers_create(&service->passed);
+    if (!error) error = run_joiner_create(&service->joiner);
     if (error) {
+        passed_answers_release(service->passed);
         memory_budget_release(service->intake);
         memory_free(service);
         return error;
@@ -397,7 +399,10 @@ Error *job_service_create(
     return NULL;
 }
 
-void job_service_set_control(JobService *service, Control *control) { service->control = control; }
+void job_service_set_control(JobService *service, Control *control) {
+    service->control = control;
+    run_joiner_set_control(service->joiner, control);
+}
 
 void job_service_set_removed(JobService *service, void (*removed)(void *context), void *context) {
     service->removed = removed;
@@ -406,6 +411,7 @@ void job_service_set_removed(JobService *service, void (*removed)(void *context)
 
 void job_service_release(JobService *service) {
     if (!service) return;
+    run_joiner_release(service->joiner);
     passed_answers_release(service->passed);
     (void)pthread_mutex_destroy(&service->watches_mutex);
     memory_budget_release(service->intake);

@@ -5,6 +5,7 @@
 
 #include "scheduler/node/memory_budget.h"
 #include "scheduler/service/job_service.h"
+#include "scheduler/service/run_joiner.h"
 #include "scheduler/migration/passed_answer.h"
 #include "store/database/catalog.h"
 #include "store/jobs/job_copy.h"
@@ -17,6 +18,7 @@ struct JobService {
     Catalog *catalog;
     WorkerPool *pool;
     Control *control;
+    RunJoiner *joiner;
     MemoryBudget *intake; /* memory for inputs that are being taken in */
     pthread_mutex_t watches_mutex;
     JobWatch *watches;              /* open streams */

@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "base/container_of.h"
+#include "scheduler/executor/batch_join.h"
 #include "scheduler/jobs/intake_inputs.h"
 #include "serialize/arrays/array_values.h"
 
@@ -20,6 +21,10 @@ typedef struct ServiceRun {
     JobId job;
     Submission submission;
     MemoryCharge charge; /* the inputs' memory */
+    Executable *outline; /* retained */
+    bool joins;          /* it may run with others */
+    JoinMember member;
+    uint64_t items; /* 1 where items are not counted */
     HttpWaker waker;
     ArrayList outputs;
     JobsApiRunTimes times;
@@ -33,18 +38,39 @@ static void receive(ControlReceiver *receiver, ControlEnd *end) {
     *end->outputs = (ArrayList){0};
     run->times = (JobsApiRunTimes){.queue_ns = end->queue_ns,
         .device_ns = end->device_ns,
-        .items = 1,
-        .batch_size = 1,
+        .items = run->items,
+        .batch_size = run->items,
         .leads = true};
     run->error = end->owned_error;
+    run->waker.wake(run->waker.self); /* the run belongs to its owner again */
+}
+
+static Error *submit(ServiceRun *run) {
+    return control_submit_transient(
+        run->service->control, run->job, &run->submission, &run->receiver);
+}
+
+static Error *run_alone(JoinMember *member) {
+    return submit(CONTAINER_OF(member, ServiceRun, member));
+}
+
+/* The run that it had a part in has ended. */
+static void end_joined(JoinMember *member, Error *owned_error) {
+    ServiceRun *run = CONTAINER_OF(member, ServiceRun, member);
+    const JoinedTimes *times = &member->times;
+    run->times = (JobsApiRunTimes){.queue_ns = times->queue_ns,
+        .device_ns = times->device_ns,
+        .items = run->items,
+        .batch_size = (uint64_t)times->batch_size,
+        .leads = times->leads};
+    run->error = owned_error;
     run->waker.wake(run->waker.self); /* the run belongs to its owner again */
 }
 
 static void begin(void *self, HttpWaker waker) {
     ServiceRun *run = self;
     run->waker = waker;
-    Error *error =
-        control_submit_transient(run->service->control, run->job, &run->submission, &run->receiver);
+    Error *error = run->joins ? run_joiner_add(run->service->joiner, &run->member) : submit(run);
     if (error) /* else the run may be freed already */
         receive(&run->receiver, &(ControlEnd){.outputs = &run->outputs, .owned_error = error});
 }
@@ -55,7 +81,8 @@ static void ignore(void *context, Error *owned_error) {
 }
 
 static void cut(void *self) {
-    const ServiceRun *run = self;
+    ServiceRun *run = self;
+    if (run->joins && run_joiner_cut(run->service->joiner, &run->member)) return;
     /* without memory the run goes on to its end */
     error_free(control_ask(
         run->service->control, CONTROL_ASK_CANCEL, run->tenant, run->job, ignore, NULL));
@@ -63,6 +90,8 @@ static void cut(void *self) {
 
 static void drop(void *self) {
     ServiceRun *run = self;
+    run_joiner_drop(&run->member); /* of outputs that nobody took */
+    executable_release(run->outline);
     submission_deinit(&run->submission);
     memory_charge_end(&run->charge);
     array_list_deinit(&run->outputs);
@@ -74,6 +103,7 @@ static Error *end(void *self, ArrayList *out_outputs, JobsApiRunTimes *out_times
     ServiceRun *run = self;
     Error *error = TAKE(run->error);
     *out_times = run->times;
+    if (!error && run->member.joined) error = run_joiner_take(&run->member, &run->outputs);
     if (!error) {
         *out_outputs = run->outputs;
         run->outputs = (ArrayList){0};
@@ -82,7 +112,8 @@ static Error *end(void *self, ArrayList *out_outputs, JobsApiRunTimes *out_times
     return error;
 }
 
-/* Charges the inputs' memory until the run has ended. */
+/* Charges the inputs' memory until the run has ended; twice where they may be copied to stand
+ * behind those of others. Large inputs are not copied. */
 static Error *charge_inputs(ServiceRun *run, const ArrayList *inputs, const Tenant *tenant) {
     MemoryBudget *budget = run->service->intake;
     const uint64_t share = intake_inputs_share(budget, tenant->quotas[QUOTA_HOST_BYTES]);
@@ -91,7 +122,50 @@ static Error *charge_inputs(ServiceRun *run, const ArrayList *inputs, const Tena
     if (bytes > share)
         FAIL(EXHAUSTED, "inputs of %llu bytes; a request may have %llu", (unsigned long long)bytes,
             (unsigned long long)share);
+    run->joins = run->joins && bytes <= share / 2;
+    if (run->joins) bytes *= 2;
     return bytes ? memory_budget_take(budget, tenant->id, share, bytes, &run->charge) : NULL;
+}
+
+/* A request that waits for others is queued, too. */
+static Error *check_queue(ServiceRun *run, const Tenant *tenant) {
+    const JobService *service = run->service;
+    const int64_t quota = tenant->quotas[QUOTA_QUEUED_JOBS];
+    TRY(control_check_queue(service->control, tenant));
+    if (!run->joins || quota == QUOTA_UNLIMITED) return NULL;
+    ControlTenantStatus status;
+    control_get_tenant(service->control, tenant->id, &status);
+    const size_t waiting = status.waiting + run_joiner_count_waiting(service->joiner, tenant->id);
+    if ((int64_t)waiting >= quota)
+        FAIL(EXHAUSTED,
+            "tenant %s: its quota queued_jobs is %lld, and %zu jobs and requests wait; try again "
+            "later",
+            tenant->name, (long long)quota, waiting);
+    return NULL;
+}
+
+/* Whether the model's requests of this function are joined. */
+static bool may_join(const JobsApiModel *model, uint32_t function) {
+    if (model->batching.items_max <= 1) return false;
+    Error *error = batch_join_check(&model->outline->functions[function]);
+    const bool joins = !error;
+    error_free(error); /* another function than main, which cannot be joined, runs alone */
+    return joins;
+}
+
+/* Prepares the run to be joined, if its inputs can be. */
+static void prepare_join(ServiceRun *run, const JobsApiModel *model) {
+    const Function *function = &model->outline->functions[run->submission.function];
+    const int64_t items = run->joins ? batch_join_items(function, run->submission.batch) : 0;
+    run->joins = items > 0;
+    run->items = items > 0 ? (uint64_t)items : 1;
+    run->outline = executable_retain(model->outline);
+    run->member = (JoinMember){.outline = run->outline,
+        .submission = &run->submission,
+        .items = items,
+        .batching = model->batching,
+        .ended = end_joined,
+        .run_alone = run_alone};
 }
 
 /* Makes the arguments and checks them against the function's ports. */
@@ -118,9 +192,11 @@ static Error *fill(ServiceRun *run, const JobsApiModel *model, ArrayList *inout_
     job->device_strings = model->outline->device_strings;
     TRY(executable_find_function(model->outline, job->policy.function, &job->function));
     TRY(settings_cache_get_tenant(service->settings, run->tenant, &tenant));
-    TRY(control_check_queue(service->control, &tenant));
+    run->joins = may_join(model, job->function);
+    TRY(check_queue(run, &tenant));
     TRY(charge_inputs(run, inout_inputs, &tenant));
     TRY(bind_inputs(job, model->outline, inout_inputs));
+    prepare_join(run, model);
     if (getrandom(key, sizeof *key, 0) != (ssize_t)sizeof *key)
         FAIL(IO, "the system gives no random numbers");
     return NULL;
@@ -150,6 +226,5 @@ Error *job_service_run(void *self, const Caller *caller, const JobsApiModel *mod
 Error *job_service_find_model(
     void *self, const Caller *caller, const char *reference, JobsApiModel *out_model) {
     const JobService *service = self;
-    return settings_cache_get_version(service->settings, caller->tenant, reference,
-        &out_model->version, &out_model->identity, &out_model->outline);
+    return settings_cache_get_version(service->settings, caller->tenant, reference, out_model);
 }

@@ -63,6 +63,7 @@ static Error *read_aliases(const Query *query, int column, ModelVersion *version
 /* A row of VERSION_ROW. */
 static Error *read_version(const Query *query, ModelVersion *out_version) {
     ModelVersion OWN_VERSION(version) = {0};
+    int64_t unloaded;
     TRY(query_text(query, 0, version.model, sizeof version.model));
     TRY(query_i64(query, 1, &version.version));
     TRY(query_digest(query, 2, &version.executable));
@@ -70,6 +71,10 @@ static Error *read_version(const Query *query, ModelVersion *out_version) {
     TRY(query_size(query, 4, &version.bytes_stored));
     TRY(query_f64(query, 5, &version.created));
     TRY(read_aliases(query, 6, &version));
+    TRY(query_i64(query, 7, &version.batching.items_max));
+    TRY(query_i64(query, 8, &version.batching.queue_delay_us));
+    TRY(query_i64(query, 9, &unloaded));
+    version.unloaded = unloaded != 0;
     *out_version = version;
     version.aliases = NULL;
     return NULL;

@@ -14,6 +14,7 @@
 #include "store/chunks/chunk_upload.h"
 #include "store/database/store.h"
 #include "store/models/model_reference.h"
+#include "store/models/model_serving.h"
 
 enum {
     MODEL_ALIASES_MAX = 64,           /* aliases that one registration may give */
@@ -40,6 +41,8 @@ typedef struct ModelVersion {
     double created;                   /* seconds since 1970 */
     char (*aliases)[MODEL_NAME_SIZE]; /* in order of their names */
     size_t alias_count;
+    ModelBatching batching; /* of this version's inference requests */
+    bool unloaded;          /* inference requests of the model are refused */
 } ModelVersion;
 
 void model_version_deinit(ModelVersion *version);

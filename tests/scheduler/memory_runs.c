@@ -13,8 +13,7 @@ Error *memory_find_model(
     void *self, const Caller *caller, const char *reference, JobsApiModel *out_model) {
     MemoryJobs *jobs = self;
     if (jobs->settings)
-        return settings_cache_get_version(jobs->settings, caller->tenant, reference,
-            &out_model->version, &out_model->identity, &out_model->outline);
+        return settings_cache_get_version(jobs->settings, caller->tenant, reference, out_model);
     if (!jobs->model) FAIL(NOT_FOUND, "no model %s", reference);
     *out_model = (JobsApiModel){.version = 1, .outline = executable_retain(jobs->model)};
     return NULL;

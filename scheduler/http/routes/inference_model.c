@@ -17,6 +17,14 @@ Error *inference_model_find(
     return jobs->class_->find_model(jobs->self, &request->caller, reference, out_model);
 }
 
+Error *inference_model_check_loaded(const HttpRequest *request, const JobsApiModel *model) {
+    const char *name = http_request_name(request, 0);
+    if (model->unloaded)
+        FAIL(UNREACHABLE, "model %s is unloaded; POST /v2/repository/models/%s/load loads it", name,
+            name);
+    return NULL;
+}
+
 InferenceSubject inference_model_subject(const HttpRequest *request, const JobsApiModel *model) {
     InferenceSubject subject = {
         .tenant = request->caller.tenant, .version = model->version, .identity = model->identity};
@@ -55,7 +63,7 @@ json_object *inference_model_ports(
     for (uint32_t i = 0; ports && i < count; i++) {
         const Port *port = &ports[i];
         json_object *item = json_object_new_object(), *shape = json_object_new_array();
-        for (uint32_t d = 0; port->rank_known && d < port->shape.rank; d++)
+        for (uint32_t d = form->skips_leading; port->rank_known && d < port->shape.rank; d++)
             json_object_array_add(shape, json_object_new_int64(port->shape.dims[d]));
         json_fields_text(item, "name", port->name);
         json_fields_add(item, form->type_key, form->type(port->dtype));

@@ -13,6 +13,11 @@
 MUST_CHECK Error *inference_model_find(
     HttpService *service, const HttpRequest *request, JobsApiModel *out_model);
 
+/* Checks that inference requests of the model are taken. Errors: UNREACHABLE the model is
+ * unloaded. */
+MUST_CHECK Error *inference_model_check_loaded(
+    const HttpRequest *request, const JobsApiModel *model);
+
 /* The version under which requests of the model are counted. */
 InferenceSubject inference_model_subject(const HttpRequest *request, const JobsApiModel *model);
 
@@ -28,6 +33,7 @@ MUST_CHECK Error *inference_model_answer(HttpService *service, const HttpRequest
 typedef struct InferencePortForm {
     const char *type_key, *shape_key;
     json_object *(*type)(DType dtype);
+    bool skips_leading; /* the leading dimension is left out */
 } InferencePortForm;
 /* A list of ports; a dynamic dimension is -1. ports: NULL: an empty list. */
 json_object *inference_model_ports(

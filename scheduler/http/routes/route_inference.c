@@ -13,7 +13,8 @@ static const char *const no_fields[] = {NULL};
 
 /* The extensions of the protocol that this server has. */
 static const char *const extensions[] = {"binary_tensor_data", "classification",
-    "model_configuration", "model_repository", "parameters", "schedule_policy", "statistics"};
+    "model_configuration", "model_repository", "model_repository(unload_dependents)", "parameters",
+    "schedule_policy", "statistics"};
 
 Error *route_server_get(HttpService *service, const HttpRequest *request, HttpResponse *response) {
     json_object *object, *list = json_object_new_array();
@@ -36,7 +37,7 @@ static json_object *type_json(DType dtype) {
 }
 
 static void add_metadata(json_object *object, const JobsApiModel *model, const Function *function) {
-    static const InferencePortForm form = {"datatype", "shape", type_json};
+    static const InferencePortForm form = {"datatype", "shape", type_json, .skips_leading = false};
     char version[32];
     json_object *versions = json_object_new_array();
     (void)snprintf(version, sizeof version, "%lld", (long long)model->version);
@@ -61,6 +62,7 @@ Error *route_inference_ready(
     TRY(http_request_check_query(request, no_fields));
     TRY(inference_model_find(service, request, &model));
     executable_release(model.outline);
+    TRY(inference_model_check_loaded(request, &model));
     TRY(json_fields_create(&object));
     json_fields_text(object, "name", http_request_name(request, 0));
     json_fields_add(object, "ready", json_object_new_boolean(true));
@@ -156,7 +158,8 @@ static Error *begin(HttpService *service, const HttpRequest *request, Inference 
     TRY(inference_model_find(service, request, &model));
     inference->statistics = service->inferences;
     inference->subject = inference_model_subject(request, &model);
-    Error *error = inference_request_read(request, &inference->request);
+    Error *error = inference_model_check_loaded(request, &model);
+    if (!error) error = inference_request_read(request, &inference->request);
     if (!error) error = make_run(service, &request->caller, &model, inference);
     executable_release(model.outline);
     if (error) count(inference, true);

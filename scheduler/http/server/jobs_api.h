@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "scheduler/http/server/http_request.h"
 #include "scheduler/http/server/http_response.h"
+#include "scheduler/node/settings_cache.h"
 #include "scheduler/node/submission.h"
 #include "serialize/arrays/array_list.h"
 #include "vm/code/executable.h"
@@ -175,11 +176,7 @@ typedef struct JobsApiWait {
 } JobsApiWait;
 
 /* A model as requests to run it need it. */
-typedef struct JobsApiModel {
-    int64_t version;
-    Digest identity;
-    Executable *outline; /* one reference: executable_release */
-} JobsApiModel;
+typedef SettingsModel JobsApiModel;
 
 /* The times of a transient run. */
 typedef struct JobsApiRunTimes {

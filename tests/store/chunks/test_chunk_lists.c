@@ -127,6 +127,8 @@ static const char to_version_5[] =
     "DROP INDEX jobs_finished; ALTER TABLE jobs DROP COLUMN finished_alive;"
     "ALTER TABLE home DROP COLUMN alive_seconds;"
     "CREATE INDEX jobs_finished ON jobs (tenant, finished, state) WHERE state IN (3, 4, 5);"
+    "ALTER TABLE models DROP COLUMN unloaded; ALTER TABLE versions DROP COLUMN batch_max;"
+    "ALTER TABLE versions DROP COLUMN queue_delay_us;"
     "PRAGMA user_version = 5";
 
 static void test_chunk_lists_take_an_older_store_along(void **state) {
