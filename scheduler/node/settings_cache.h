@@ -7,7 +7,7 @@
 #include "store/database/store.h"
 #include "store/accounts/tenants.h"
 #include "store/accounts/tokens.h"
-#include "store/models/model_serving.h"
+#include "store/models/models.h"
 #include "vm/code/executable.h"
 
 typedef struct SettingsCache SettingsCache;

@@ -10,7 +10,7 @@
  * holds the inputs of all its requests. A joined run that fails is done again request by request,
  * so a request fails for its own inputs only. */
 #include "scheduler/control/control.h"
-#include "store/models/model_serving.h"
+#include "store/models/models.h"
 
 typedef struct RunJoiner RunJoiner;
 struct JoinedRun;

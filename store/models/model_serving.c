@@ -4,7 +4,6 @@
 
 #include "store/database/store_name.h"
 #include "store/database/transaction.h"
-#include "store/models/models.h"
 #include "store/models/models_internal.h"
 
 static Error *check(const ModelBatching *batching) {

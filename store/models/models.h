@@ -14,12 +14,19 @@
 #include "store/chunks/chunk_upload.h"
 #include "store/database/store.h"
 #include "store/models/model_reference.h"
-#include "store/models/model_serving.h"
 
 enum {
     MODEL_ALIASES_MAX = 64,           /* aliases that one registration may give */
     MODEL_VERSION_ALIASES_MAX = 1024, /* aliases that may name one version */
 };
+
+enum { MODEL_BATCH_MAX = 65536, MODEL_QUEUE_DELAY_US_MAX = 10000000 };
+
+/* How requests of a version are joined to runs. */
+typedef struct ModelBatching {
+    int64_t items_max; /* of a run, 1 … MODEL_BATCH_MAX; 1: each request is a run of its own */
+    int64_t queue_delay_us; /* how long a request waits for others, 0 … MODEL_QUEUE_DELAY_US_MAX */
+} ModelBatching;
 
 /* An executable to be stored. The caller keeps ownership of everything. */
 typedef struct ExecutableContent {

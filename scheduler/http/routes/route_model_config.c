@@ -2,7 +2,7 @@
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/server/http_service.h"
-#include "store/models/models.h"
+#include "store/models/model_serving.h"
 
 static const char *const no_fields[] = {NULL};
 

@@ -5,7 +5,7 @@
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/inference/inference_tensor.h"
 #include "scheduler/http/routes/inference_model.h"
-#include "store/models/models.h"
+#include "store/models/model_serving.h"
 
 enum { INDEX_MAX = 100000, INDEX_PAGE = 1000 };
 

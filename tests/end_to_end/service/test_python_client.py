@@ -230,7 +230,7 @@ def test_the_examples_of_the_page(daemon, two_file, tmp_path, monkeypatch):
 
 # Verbs of the command line that act on a daemon, and where the package has them.
 METHODS = {"submit": "Client", "jobs": "Client", "job": "Client", "models": "Client", "show": "Client", "rm": "Client",
-           "alias": "Client", "register": "Client", "export": "Client", "restore": "Client", "devices": "Client",
+           "alias": "Client", "config": "Client", "register": "Client", "export": "Client", "restore": "Client", "devices": "Client",
            "top": "Client", "drain": "Client", "rebalance": "Client", "gc": "Client", "fsck": "Client", "import": "register",
            "tenant": "tenants tenant_add tenant_set", "token": "tokens token_create token_revoke",
            "node": "nodes node_add node_remove", "rm-job": "remove"}

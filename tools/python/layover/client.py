@@ -256,6 +256,13 @@ class Client:
         """Makes an alias name a version."""
         return self._http.json("POST", path_of("/v1/models/{model}/aliases", name), {"alias": alias, "version": version})
 
+    def config(self, reference: str, max_batch: typing.Optional[int] = None,
+               queue_delay_us: typing.Optional[int] = None) -> Fields:
+        """How inference requests of a version are joined; numbers that are given are set first."""
+        given = {"max_batch": max_batch, "queue_delay_us": queue_delay_us}
+        return self._http.json("POST", path_of("/v1/models/{model}/config", reference),
+                               {name: value for name, value in given.items() if value is not None})
+
     def export(self, reference: str, path: Path) -> int:
         """Writes a version as an executable file (.lvx); its bytes."""
         return self._download("GET", path_of("/v1/models/{model}/{version}/file", *_split(reference)), path)
