@@ -78,9 +78,9 @@ static void test_route_call_rows_are_verbs(void **state) {
 static void test_route_call_prints_lists_for_people_and_machines(void **state) {
     static char out[TEXT_SIZE];
     submit(*state);
+    test_server_register(*state, TEST_LOCAL, "m");
     assert_ok(CALL(NULL, out, "config", "m@1"));
-    assert_string_equal(
-        out, "m@1: up to 1 items in a run, requests wait 0 us for others\n");
+    assert_string_equal(out, "m@1: up to 1 items in a run, requests wait 0 us for others\n");
     assert_ok(CALL(NULL, out, "checkpoints", "0000000000aa-1"));
     assert_string_equal(out, "    id  time                       MB      items    outputs\n"
                              "     3  1970-01-01 00:16          0.0          -          0\n");
