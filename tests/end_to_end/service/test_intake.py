@@ -10,6 +10,7 @@ from daemon import Daemon, Refused, _multipart
 from harness import Home
 
 MIB = 1 << 20
+BLOCK = 8 * MIB
 
 PROGRAM = """
 constant @two = float32[1] {2}
@@ -33,14 +34,12 @@ def zeros_npz(name, descr, shape, size):
     """One deflated array of zeros; size: bytes of its elements."""
     head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
     head = b"\x93NUMPY\x01\x00\x76\x00" + head.ljust(117) + b"\n"
-    packer, crc, packed = zlib.compressobj(9, zlib.DEFLATED, -15), zlib.crc32(head), []
-    packed.append(packer.compress(head))
-    block = bytes(MIB)
-    for at in range(0, size, MIB):
-        piece = block[:size - at]
-        packed.append(packer.compress(piece))
-        crc = zlib.crc32(piece, crc)
-    packed.append(packer.flush())
+    packer, crc, block = zlib.compressobj(9, zlib.DEFLATED, -15), zlib.crc32(head), bytes(BLOCK)
+    begin = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
+    piece = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)  # the same bytes each time: it refers to nothing before it
+    packed = [begin, piece * (size // BLOCK), packer.compress(block[:size % BLOCK]), packer.flush()]
+    for at in range(0, size, BLOCK):
+        crc = zlib.crc32(block[:size - at] if size - at < BLOCK else block, crc)
     data, name = b"".join(packed), name.encode() + b".npy"
     common = struct.pack("<HHIIIIH", 0x800, 8, 0, crc, len(data), size + 128, len(name))
     local = b"PK\3\4" + struct.pack("<H", 20) + common + b"\0\0" + name + data
