@@ -3,11 +3,11 @@ import pathlib
 import re
 import shutil
 import sqlite3
-import time
 
 import harness
 import pytest
 from daemon import Daemon, Refused
+from processes import until
 
 # What a tenant owns: the rows of each table that are ada's, who is tenant 2.
 JOBS = "job IN (SELECT id FROM jobs WHERE tenant = 2)"
@@ -66,9 +66,7 @@ def change(path, table, column, to):
 def submit(daemon, token, feed, wanted, **policy):
     head = {"Authorization": f"Bearer {token}"}
     job = daemon.submit("loop", feed, head, **policy)
-    end = time.monotonic() + 60
-    while daemon.job(job, head)["state"] != wanted:
-        assert time.monotonic() < end, daemon.job(job, head)
+    until(lambda: daemon.job(job, head)["state"] == wanted, 60)
     return job
 
 

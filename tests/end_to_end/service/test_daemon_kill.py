@@ -8,8 +8,8 @@ import random
 import threading
 
 import numpy as np
+import stops
 from daemon import Daemon, Refused, equal
-from harness import load
 
 KILLS = int(os.environ.get("LAYOVER_DAEMON_KILLS", "12"))
 JOBS = int(os.environ.get("LAYOVER_DAEMON_JOBS", "12"))  # unfinished at any time
@@ -22,10 +22,11 @@ PRIORITIES = ("high", "normal", "normal", "low")
 class Load:
     """Jobs of three kinds, and what each must give."""
 
-    def __init__(self, home, models, folder):
+    def __init__(self, home, models):
         home.call("register", "mlp", f"{models}/mlp.onnx")
         home.call("register", "gen", f"{models}/gpt2_gen_small.onnx")
-        self.home, self.folder, self.count = home, folder, 0
+        self.count = 0
+        self.models = {name: stops.opened(home, name) for name in ("mlp", "gen")}
         self.data = np.random.default_rng(11).standard_normal((DATA_SETS, ITEMS, 784), dtype=np.float32)
         self.batches = {size: [self._batch(data, size) for data in self.data] for size in (1, 7)}
         self.prompt = {"input_ids": np.array([[5, 3, 9]], dtype=np.int64),
@@ -34,9 +35,7 @@ class Load:
         self.jobs = {}  # acknowledged: id to what it must give, and how many outputs
 
     def _run(self, model, **arrays):
-        np.savez(self.folder / "in.npz", **arrays)
-        self.home.call("run", model, "--input", self.folder / "in.npz", "--output", self.folder / "out.npz")
-        return load(self.folder / "out.npz")
+        return stops.run(self.models[model], arrays)[0]
 
     def _batch(self, data, size):
         parts = [self._run("mlp", x=data[i:i + size]) for i in range(0, ITEMS, size)]
@@ -67,9 +66,9 @@ class Load:
             assert outputs is None or shown["outputs"] == outputs  # each item once
 
 
-def test_killed_at_any_moment_every_job_ends_with_the_same_outputs(home, models, tmp_path):
+def test_killed_at_any_moment_every_job_ends_with_the_same_outputs(home, models):
     rng = random.Random(4)
-    work = Load(home, models, tmp_path)
+    work = Load(home, models)
     daemon = Daemon(home, "--device", "cpu", "--device", "sim:0")
     for _ in range(KILLS):
         daemon.start()

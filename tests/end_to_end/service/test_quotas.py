@@ -93,6 +93,7 @@ def test_running_jobs(served):
             top = daemon.json("GET", "/v1/top")
             assert sum(device["job"] is not None for device in top["devices"]) <= 1
             assert used(served, "running_jobs") <= 1
+            time.sleep(0.01)
         set_quota(served, "running_jobs", "none")  # acts at once on what waits
         daemon.wait(jobs[3], lambda it: it["state"] == "running" or it["ended"])
         for job in jobs:
