@@ -25,7 +25,6 @@ typedef struct PackedEntry { /* a packed function of the executable, resolved */
 struct Execution {
     Residency *residency;
     Executable *executable; /* the residency's */
-    ExecutionOptions options;
     PackedRegistry *packed;
     MemoryPool *pools[SLOT_COUNT];
     ObjectMeter *meter;
@@ -71,6 +70,8 @@ struct Execution {
     KernelStop *kernel_stop; /* the options', or own_stop */
     KernelStop own_stop;
     _Atomic uint32_t stop; /* StopBits */
+    /* Last: what instructions read stands together, however many options there are. */
+    ExecutionOptions options;
 };
 
 /* The result of an instruction's handler. */
