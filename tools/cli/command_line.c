@@ -36,7 +36,7 @@ const Command commands[] = {
     {0},
 };
 
-static const CommandOption global_options[] = {
+const CommandOption command_global_options[] = {
     {"home", "DIR", false,
         "the store's directory; default $LAYOVER_HOME, else $XDG_DATA_HOME/layover"},
     {"json", NULL, false, "answers as JSON: an object, or JSON Lines for lists"},
@@ -125,7 +125,7 @@ static Error *fail_option(
     const Command *command = context->command;
     (void)snprintf(wanted, sizeof wanted, "%.*s", (int)(length < 64 ? length : 64), name);
     Nearest nearest = nearest_to(wanted);
-    try_options(&nearest, global_options);
+    try_options(&nearest, command_global_options);
     if (command) try_options(&nearest, command->options);
     FAIL(USAGE, "unknown option %s" NEAREST_TEXT "; layover%s%s --help lists them", word,
         NEAREST_NAME(nearest, "--"), command ? " " : "", command ? command->verb : "");
@@ -137,7 +137,7 @@ static Error *scan_option(Scan *scan, CommandContext *context) {
     const char *name = strcmp(word, "-o") == 0 ? "output" : word + 2;
     const char *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const CommandOption *option = find_in(global_options, name, length);
+    const CommandOption *option = find_in(command_global_options, name, length);
     bool global = option != NULL;
     if (!option && context->command) option = find_in(context->command->options, name, length);
     if (!option) return fail_option(context, word, name, length);
@@ -256,7 +256,7 @@ void command_line_print_help(const Command *command) {
         if (command->options[0].name) printf("\noptions:\n");
         print_options(command->options);
         printf("\nfor every verb:\n");
-        print_options(global_options);
+        print_options(command_global_options);
         printf("\nexample: %s\n", command->example);
         return;
     }
@@ -265,7 +265,7 @@ void command_line_print_help(const Command *command) {
         "Stores machine-learning models, runs them, and stops and resumes their executions.\n\n");
     print_verbs(NULL);
     printf("\nfor every verb:\n");
-    print_options(global_options);
+    print_options(command_global_options);
     printf(
         "\nenvironment:\n"
         "  LAYOVER_HOME                 the home, where --home does not say so\n"

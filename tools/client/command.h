@@ -54,6 +54,9 @@ struct Command {
 /* All verbs of commands.def and routes.def; the last entry has verb NULL. */
 extern const Command commands[];
 
+/* The options that every verb takes; the last entry has name NULL. */
+extern const CommandOption command_global_options[];
+
 /* Returns the value of an option, NULL when it was not given (flags: "" when given). index: of an
  * option that repeats. */
 const char *command_option(const CommandContext *context, const char *name);
