@@ -1,5 +1,7 @@
 #include "tests/conformance/suite_test.h"
 
+#include <stdlib.h>
+
 static void report(const ConformanceFailure *failure, void *context) {
     (void)context;
     TextBuilder OWN_TEXT(text) = {0};
@@ -19,4 +21,57 @@ void suite_test(const char *spec, const char *check_name) {
         tally.failed, tally.unsupported);
     assert_int_equal(tally.failed, 0);
     assert_true(tally.passed > 0);
+}
+
+static bool is_taken(const ConformanceCase *row, uint32_t dtype) {
+    return row->reference && case_table_dtypes(row) >> dtype & 1;
+}
+
+/* 0 when the device refuses the call. */
+static uint64_t hash_of(Device *device, const ConformanceCase *row, DType dtype) {
+    ConformanceRun run;
+    uint64_t hash = 0;
+    conformance_prepare(device, row, dtype, &run);
+    Error *error = device_call_run(&run.call, run.outputs, &run.kernel_name);
+    if (!error)
+        hash = conformance_hash(&run);
+    else if (error_code(error) != ERROR_UNSUPPORTED)
+        fail_msg("%s:%d: %s", case_table_file(row), row->line, error_message(error));
+    error_free(error);
+    conformance_run_deinit(&run);
+    return hash;
+}
+
+void suite_bits_take(const char *spec, SuiteBits *out) {
+    ConformanceDevice on;
+    assert_ok(conformance_device_open(spec, &on));
+    *out = (SuiteBits){spec, calloc((size_t)case_table_count * DTYPE_COUNT, sizeof *out->hashes)};
+    assert_non_null(out->hashes);
+    for (uint32_t i = 0; i < case_table_count; i++)
+        for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++)
+            if (is_taken(&case_table[i], dtype))
+                out->hashes[i * DTYPE_COUNT + dtype] =
+                    hash_of(on.device, &case_table[i], (DType)dtype);
+    conformance_device_deinit(&on);
+}
+
+void suite_bits_deinit(SuiteBits *bits) { free(bits->hashes); }
+
+void suite_bits_test(const SuiteBits *bits, const char *spec) {
+    ConformanceDevice on;
+    uint32_t equal = 0;
+    assert_ok(conformance_device_open(spec, &on));
+    for (uint32_t i = 0; i < case_table_count; i++)
+        for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++) {
+            const ConformanceCase *row = &case_table[i];
+            if (!is_taken(row, dtype)) continue;
+            uint64_t hash = hash_of(on.device, row, (DType)dtype);
+            if (hash != bits->hashes[i * DTYPE_COUNT + dtype])
+                fail_msg("%s:%d: %s %s %s: %s and %s make different bits", case_table_file(row),
+                    row->line, row->operator_name, row->attributes, dtype_name((DType)dtype), spec,
+                    bits->spec);
+            equal += hash != 0;
+        }
+    conformance_device_deinit(&on);
+    assert_true(equal > 0);
 }

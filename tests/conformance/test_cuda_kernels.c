@@ -7,7 +7,6 @@
 static void test_cuda_kernels_compute_what_the_reference_does(void **state) {
     (void)state;
     suite_test("shim", "values");
-    suite_test("shim:reversed", "values");
 }
 
 static void test_cuda_kernels_give_equal_bits_whatever_varies(void **state) {
@@ -58,16 +57,13 @@ static Error *check_same(Device *device, Device *other, const ConformanceCase *r
     return NULL;
 }
 
-static Error *check_reversed(const ConformanceDevice *on, const ConformanceCase *row, DType dtype) {
-    OWN(Device, other) = NULL;
-    TRY(cuda_shim_open("shim:reversed", &other));
-    return check_same(on->device, other, row, dtype);
-}
-
 /* Neither the order of blocks nor that of the threads between two barriers decides anything. */
 static void test_cuda_kernels_give_equal_bits_in_reverse(void **state) {
     (void)state;
-    for_each("shim", check_reversed);
+    SuiteBits bits;
+    suite_bits_take("shim", &bits);
+    suite_bits_test(&bits, "shim:reversed");
+    suite_bits_deinit(&bits);
 }
 
 /* What needs no sums has the cpu's bits. */

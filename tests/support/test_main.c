@@ -1,8 +1,32 @@
-/* Runs every group of a folder; LAYOVER_TEST in the environment picks tests by name, as in
- * "test_departure_run_*". The build defines TEST_GROUPS: "tests/<folder>/groups.def". */
+/* Runs every group of a folder; the build defines TEST_GROUPS: "tests/<folder>/groups.def".
+ * LAYOVER_TEST in the environment picks tests by name, as in "test_departure_run_*". With
+ * LAYOVER_TEST_TIMES set each group says how long the processors worked for it, its processes
+ * included. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "tests/support/test_support.h"
+
+/* Seconds of the processors' time that this process and its ended children used. */
+static double used_seconds(void) {
+    double seconds = 0;
+    for (int who = 0; who < 2; who++) {
+        struct rusage usage;
+        if (getrusage(who == 0 ? RUSAGE_SELF : RUSAGE_CHILDREN, &usage) != 0) continue;
+        seconds += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+        seconds += (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+    }
+    return seconds;
+}
+
+static int run_group(const char *name, int (*group)(void)) {
+    double begin = used_seconds();
+    int failures = group();
+    if (getenv("LAYOVER_TEST_TIMES"))
+        (void)fprintf(stderr, "%8.3f s %s\n", used_seconds() - begin, name);
+    return failures;
+}
 
 int main(void) {
     int failures = 0;
@@ -11,7 +35,7 @@ int main(void) {
 #ifdef TEST_WORKER /* the program of worker processes */
     if (setenv("LAYOVER_WORKER", TEST_WORKER, 0) != 0) return 1;
 #endif
-#define GROUP(name) failures += test_##name();
+#define GROUP(name) failures += run_group(#name, test_##name);
 #include TEST_GROUPS
 #undef GROUP
     return failures > 0;

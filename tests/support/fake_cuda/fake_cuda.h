@@ -84,7 +84,8 @@ uint64_t fake_memory_alloc(struct CUctx_st *context, uint64_t size);
 bool fake_memory_free(struct CUctx_st *context, uint64_t address);
 /* Whether one block of the context holds all of it. */
 bool fake_memory_holds(const struct CUctx_st *context, uint64_t address, uint64_t size);
-/* Without the mutex: the bytes are accessible from open to close; several may have it open. */
+/* Without the mutex: the calling thread can access the bytes from open to close; several threads
+ * may have them open. */
 void fake_memory_open(void);
 void fake_memory_close(void);
 /* Pinned host memory. */

@@ -127,14 +127,24 @@ static int64_t meet(const Sides *sides, int64_t pixel, int64_t position, bool ba
     return met;
 }
 
-static double sum_at(const Values *values, const Sides *sides, int64_t index, bool backward) {
+/* All factors of an operand, in the order of its dimensions; NULL when there is no memory for them.
+ */
+static double *factors(const Values *values, const FakeTensor *tensor) {
+    const int64_t count = count_of(tensor);
+    double *all = malloc(((size_t)count + 1) * sizeof *all);
+    for (int64_t i = 0; all && i < count; i++) all[i] = factor(values, tensor, i);
+    return all;
+}
+
+/* others_of: the factors of the side that is given; weights: of w. */
+static double sum_at(const Sides *sides, const double *others_of, const double *weights,
+    int64_t index, bool backward) {
     const int64_t *size = backward ? sides->x_size : sides->y_size;
     const int64_t *other_size = backward ? sides->y_size : sides->x_size;
     const int64_t plane = index / product(size), kernel = product(sides->w_size);
     const int64_t all = backward ? sides->x_channels : sides->y_channels;
     const int64_t group = plane % all / (backward ? sides->channels : sides->filters);
     const int64_t others = backward ? sides->filters : sides->channels;
-    const FakeTensor *other = backward ? &sides->y->tensor : &sides->x->tensor;
     double sum = 0;
     for (int64_t position = 0; position < kernel; position++) {
         const int64_t met = meet(sides, index % product(size), position, backward);
@@ -142,9 +152,8 @@ static double sum_at(const Values *values, const Sides *sides, int64_t index, bo
             const int64_t filter = backward ? group * sides->filters + i : plane % all;
             const int64_t channel = backward ? plane % all % sides->channels : i;
             const int64_t from = (plane / all * sides->groups + group) * others + i;
-            sum += factor(values, other, from * product(other_size) + met) *
-                   factor(values, &sides->w->tensor,
-                       (filter * sides->channels + channel) * kernel + position);
+            sum += others_of[from * product(other_size) + met] *
+                   weights[(filter * sides->channels + channel) * kernel + position];
         }
     }
     return sum;
@@ -167,6 +176,18 @@ static double apply_at(const Values *values, const FakeDescriptor *operation, in
     return value + get(values, b, at);
 }
 
+static int convolve(
+    Values *values, const Sides *sides, const FakeTensor *to, int64_t count, bool backward) {
+    double *others = factors(values, backward ? &sides->y->tensor : &sides->x->tensor);
+    double *weights = factors(values, &sides->w->tensor);
+    const bool have = others && weights;
+    for (int64_t i = 0; have && i < count; i++)
+        put(values, to, i, sum_at(sides, others, weights, i, backward));
+    free(others);
+    free(weights);
+    return have ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static int run_operation(Values *values, const FakeDescriptor *operation) {
     const bool pointwise = operation->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
     const bool backward =
@@ -182,9 +203,8 @@ static int run_operation(Values *values, const FakeDescriptor *operation) {
         values->of[to->id] = malloc((size_t)count * sizeof(double));
         if (!values->of[to->id]) return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    for (int64_t i = 0; i < count; i++)
-        put(values, to, i,
-            pointwise ? apply_at(values, operation, i) : sum_at(values, &sides, i, backward));
+    if (!pointwise) return convolve(values, &sides, to, count, backward);
+    for (int64_t i = 0; i < count; i++) put(values, to, i, apply_at(values, operation, i));
     return CUDA_SUCCESS;
 }
 

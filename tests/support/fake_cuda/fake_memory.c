@@ -5,6 +5,7 @@
 #include "tests/support/fake_cuda/fake_cuda.h"
 
 enum { BLOCKS_MAX = 1 << 16, PINNED_MAX = 256, ALIGNMENT = 512 };
+enum { GROWTH_BYTES = 1 << 20, KEPT_BYTES = 64 << 20 };
 static const uint64_t ARENA_BYTES = (uint64_t)8 << 30;
 
 typedef struct FakeBlock {
@@ -12,6 +13,9 @@ typedef struct FakeBlock {
     const struct CUctx_st *context;
 } FakeBlock;
 
+/* The arena's protection key (pkeys(7)): a thread opens it for itself by a register. Without keys
+ * (-1) each launch changes the protection of the arena's pages, and opens them for all threads. */
+static int key = -1;
 static uint8_t *arena;
 static uint64_t used_end; /* of the arena: no block ends behind it */
 static int open_count;
@@ -29,29 +33,37 @@ static bool map_arena(void) {
     void *mapped =
         mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) return false;
+    key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
     arena = mapped;
     return true;
+}
+
+static uint64_t used_with(uint64_t end) {
+    return (end + GROWTH_BYTES - 1) & ~(uint64_t)(GROWTH_BYTES - 1);
 }
 
 static void grow_used(uint64_t end) {
     (void)pthread_mutex_lock(&open_mutex);
     if (end > used_end) {
-        used_end = (end + 0xffff) & ~(uint64_t)0xffff;
-        if (open_count) (void)mprotect(arena, used_end, PROT_READ | PROT_WRITE);
+        used_end = used_with(end);
+        if (key >= 0)
+            (void)pkey_mprotect(arena, used_end, PROT_READ | PROT_WRITE, key);
+        else if (open_count)
+            (void)mprotect(arena, used_end, PROT_READ | PROT_WRITE);
     }
     (void)pthread_mutex_unlock(&open_mutex);
 }
 
-/* Every launch changes the protection of each page before it: those behind the last block go. */
+/* Gives pages behind the last block back. */
 static void shrink_used(void) {
     const FakeBlock *last = block_count ? &blocks[block_count - 1] : NULL;
-    const uint64_t end = last ? last->address + last->size - (uint64_t)(uintptr_t)arena : 0;
-    const uint64_t aligned = (end + 0xffff) & ~(uint64_t)0xffff;
+    const uint64_t end =
+        used_with(last ? last->address + last->size - (uint64_t)(uintptr_t)arena : 0);
     (void)pthread_mutex_lock(&open_mutex);
-    if (aligned < used_end) {
-        (void)madvise(arena + aligned, used_end - aligned, MADV_DONTNEED);
-        (void)mprotect(arena + aligned, used_end - aligned, PROT_NONE);
-        used_end = aligned;
+    if (end + (key >= 0 ? KEPT_BYTES : 0) < used_end) {
+        (void)madvise(arena + end, used_end - end, MADV_DONTNEED);
+        (void)mprotect(arena + end, used_end - end, PROT_NONE);
+        used_end = end;
     }
     (void)pthread_mutex_unlock(&open_mutex);
 }
@@ -96,12 +108,20 @@ bool fake_memory_holds(const struct CUctx_st *context, uint64_t address, uint64_
 }
 
 void fake_memory_open(void) {
+    if (key >= 0) {
+        (void)pkey_set(key, 0);
+        return;
+    }
     (void)pthread_mutex_lock(&open_mutex);
     if (open_count++ == 0 && used_end) (void)mprotect(arena, used_end, PROT_READ | PROT_WRITE);
     (void)pthread_mutex_unlock(&open_mutex);
 }
 
 void fake_memory_close(void) {
+    if (key >= 0) {
+        (void)pkey_set(key, PKEY_DISABLE_ACCESS);
+        return;
+    }
     (void)pthread_mutex_lock(&open_mutex);
     if (--open_count == 0 && used_end) (void)mprotect(arena, used_end, PROT_NONE);
     (void)pthread_mutex_unlock(&open_mutex);
