@@ -39,6 +39,7 @@ static void run_world(uint64_t seed, uint64_t steps) {
  * nothing fails any more. */
 static void test_control_core_survives_whatever_happens(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     const TestSeeds seeds = test_seeds(SEEDS);
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) run_world(seed, STEPS);
 }
@@ -62,6 +63,7 @@ static void begin_suspended(ControlWorld *world) {
 /* Two people resume a job at once: the job runs, and ends as it would have. */
 static void test_control_core_resumes_a_job_once(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     begin_suspended(&world);
     control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
@@ -77,6 +79,7 @@ static void test_control_core_resumes_a_job_once(void **state) {
  * leaves memory. */
 static void test_control_core_ends_a_job_that_was_resumed_just_before(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     begin_suspended(&world);
     control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
@@ -93,6 +96,7 @@ static void test_control_core_ends_a_job_that_was_resumed_just_before(void **sta
  * no room, so it is not refused with the resume. */
 static void test_control_core_cancels_beside_a_commit_without_room(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     begin_suspended(&world);
     control_world_ask_for(&world, CONTROL_RESUME, 1, (JobId){1, 1});
@@ -111,6 +115,7 @@ static void test_control_core_cancels_beside_a_commit_without_room(void **state)
  * being stored and the job runs on waits for the next one. */
 static void test_control_core_answers_with_a_checkpoint_taken_since(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     control_world_init(&world, 3);
     world.calm = true;
@@ -136,6 +141,7 @@ static void test_control_core_answers_with_a_checkpoint_taken_since(void **state
 /* A cancel that comes while the job's end is being stored comes too late, and is told so. */
 static void test_control_core_refuses_a_cancel_of_a_job_that_has_ended(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     control_world_init(&world, 3);
     world.calm = true;
@@ -158,6 +164,7 @@ static void test_control_core_refuses_a_cancel_of_a_job_that_has_ended(void **st
  * is stored, though no state was stored with it. */
 static void test_control_core_resumes_a_job_whose_note_had_no_room(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     begin_suspended(&world);
     control_world_ask_for(&world, CONTROL_LOAD, 1, (JobId){1, 1});
@@ -182,6 +189,7 @@ static void test_control_core_resumes_a_job_whose_note_had_no_room(void **state)
 /* The time of a drain is over while a new job's row is being stored. */
 static void test_control_core_drains_beside_a_job_that_comes(void **state) {
     (void)state;
+    TEST_OF_ONE_THREAD();
     static ControlWorld world;
     control_world_init(&world, 1);
     world.calm = true;
