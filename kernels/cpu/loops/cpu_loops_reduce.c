@@ -4,27 +4,23 @@
  * belongs to lane i mod LANES) are folded in halves; blocks are combined one after the other in the
  * total's type. Columns are combined in order, REDUCE_ROWS at a time in the element's type. So the
  * bits depend on the length alone, not on the instruction set, the threads or the alignment. */
+#include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/cpu/loops/cpu_loops_internal.h"
 #include "kernels/cpu/loops/cpu_loops_table.h"
 
 enum { LANES = 32, REDUCE_BLOCK = 4096, REDUCE_ROWS = 128, REDUCE_COLUMNS = 256 };
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors never cross a real call */
-#endif
-
 /* COMBINE(a, b) combines scalars, VECTOR_COMBINE vectors; MAP(x) gives an element's summand, for
- * both. V has half of the lanes or less: PARTS vectors make up LANES. */
-#define REDUCE_FLOAT(op, name, T, V, VU, PARTS, COMBINE, VECTOR_COMBINE, MAP, START)               \
+ * both. Vectors V, which fill a register, make up the lanes. */
+#define REDUCE_FLOAT(op, name, T, V, VU, COMBINE, VECTOR_COMBINE, MAP, START)                      \
     static T block_##op##_##name(const void *from, int64_t n) {                                    \
-        enum { WIDTH = LANES / PARTS };                                                            \
+        enum { WIDTH = VECTOR_BYTES / sizeof(T), PARTS = LANES / WIDTH };                          \
         T lanes[LANES];                                                                            \
         int64_t i = 0;                                                                             \
         if (n >= LANES) {                                                                          \
             V parts[PARTS];                                                                        \
-            for (int k = 0; k < PARTS; k++) parts[k] = (V){0} + (T)START;                          \
-            for (; i + LANES <= n; i += LANES)                                                     \
-                for (int k = 0; k < PARTS; k++) {                                                  \
+            CPU_UNROLL for (int k = 0; k < PARTS; k++) parts[k] = (V){0} + (T)START;               \
+            for (; i + LANES <= n; i += LANES) CPU_UNROLL for (int k = 0; k < PARTS; k++) {        \
                     V x = *(const VU *)((const T *)from + i + k * WIDTH);                          \
                     x = MAP(x);                                                                    \
                     parts[k] = VECTOR_COMBINE(parts[k], x);                                        \
@@ -85,12 +81,14 @@ enum { LANES = 32, REDUCE_BLOCK = 4096, REDUCE_ROWS = 128, REDUCE_COLUMNS = 256 
         }                                                                                          \
     }
 
-typedef float F32 __attribute__((vector_size(64)));
-typedef int32_t I32 __attribute__((vector_size(64)));
-typedef float F32Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double F64 __attribute__((vector_size(64)));
-typedef int64_t I64 __attribute__((vector_size(64)));
-typedef double F64Unaligned __attribute__((vector_size(64), aligned(8), may_alias));
+/* Compilers compare the lanes of a vector that is wider than a register one by one. */
+enum { VECTOR_BYTES = 16 << CPU_LOOPS_LEVEL };
+typedef float F32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef int32_t I32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef float F32Unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef double F64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef int64_t I64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef double F64Unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
 static inline __attribute__((always_inline)) F32 magnitude_f32(F32 x) {
     return (F32)((I32)x & 0x7FFFFFFF);
@@ -119,9 +117,9 @@ static inline __attribute__((always_inline)) F64 magnitude_f64(F64 x) {
 #define SMALLER_F64(a, b) PICK(F64, I64, ((b) < (a)) | ((b) != (b)), a, b)
 
 #define REDUCE_F32(op, COMBINE, VECTOR_COMBINE, MAP, START)                                        \
-    REDUCE_FLOAT(op, float32, float, F32, F32Unaligned, 2, COMBINE, VECTOR_COMBINE, MAP, START)
+    REDUCE_FLOAT(op, float32, float, F32, F32Unaligned, COMBINE, VECTOR_COMBINE, MAP, START)
 #define REDUCE_F64(op, COMBINE, VECTOR_COMBINE, MAP, START)                                        \
-    REDUCE_FLOAT(op, float64, double, F64, F64Unaligned, 4, COMBINE, VECTOR_COMBINE, MAP, START)
+    REDUCE_FLOAT(op, float64, double, F64, F64Unaligned, COMBINE, VECTOR_COMBINE, MAP, START)
 REDUCE_F32(sum, ADD, ADD, SAME, 0)
 REDUCE_F64(sum, ADD, ADD, SAME, 0)
 REDUCE_F32(sum_square, ADD, ADD, SQUARE, 0)

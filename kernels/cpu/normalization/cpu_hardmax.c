@@ -48,8 +48,11 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
     for (int64_t lane = (int64_t)begin; lane < (int64_t)end; lane++) {
         const int64_t base = lane / state->inner * state->dim * state->inner + lane % state->inner;
         const int64_t found = find_largest(state, run->from + base * state->size);
-        KERNEL_STOP_EACH (i, 0, state->dim)
-            memset(run->to + (base + i * state->inner) * state->size, 0, state->size);
+        if (state->inner == 1)
+            memset(run->to + base * state->size, 0, (size_t)(state->dim * state->size));
+        else
+            KERNEL_STOP_EACH (i, 0, state->dim)
+                memset(run->to + (base + i * state->inner) * state->size, 0, state->size);
         cpu_move(run->to + (base + found * state->inner) * state->size, state->one, state->size);
     }
     return NULL;

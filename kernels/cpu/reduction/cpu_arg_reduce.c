@@ -7,44 +7,55 @@
 
 enum {
     CHUNK = 256,
-    SHORT_ROW = 1024,
     LANES = 16,
+    SHORT_ROW = 2 * LANES - 1,
     REDUCE_PIECE = 1 << 20,
     ELEMENTS_PER_PART = 65536
 };
 
-/* True when element x (widened to the total's type) equals the total. */
-#define MATCH_FLOAT(x) ((x) == total.f64 || ((x) != (x) && total.f64 != total.f64))
-#define MATCH_SIGNED(x) ((x) == total.i64)
-#define MATCH_UNSIGNED(x) ((x) == total.u64)
-/* Elements are `step` apart; some element matches. */
-#define FIND(name, T, WIDE, MATCH, widen)                                                          \
+/* The place of an element that equals the total, which is one of them; elements are `step` apart.
+ * Lanes without it are passed over, since what is the same for all lanes takes few instructions. */
+#define FIND(name, T, WIDE, field, widen)                                                          \
+    static bool lanes_have_##name(const T *x, WIDE wanted) {                                       \
+        const int is_nan = wanted != wanted;                                                       \
+        int any = 0;                                                                               \
+        for (int lane = 0; lane < LANES; lane++) {                                                 \
+            const WIDE y = (WIDE)widen(x[lane]);                                                   \
+            any |= (y == wanted) | (is_nan & (y != y));                                            \
+        }                                                                                          \
+        return any;                                                                                \
+    }                                                                                              \
     static int64_t find_##name(                                                                    \
         const void *from, int64_t count, int64_t step, CpuTotal total, bool last) {                \
         const T *x = from;                                                                         \
-        for (int64_t i = 0, end = 0; i < count; i = end) {                                         \
-            end = kernel_stop_piece(i, count);                                                     \
-            for (int64_t j = i; j < end; j++) {                                                    \
-                int64_t at = last ? count - 1 - j : j;                                             \
-                WIDE y = (WIDE)widen(x[at * step]);                                                \
-                if (MATCH(y)) return at;                                                           \
+        const WIDE wanted = (WIDE)total.field;                                                     \
+        KernelStopMeter meter = {0};                                                               \
+        for (int64_t i = 0; i < count; i += LANES) {                                               \
+            const int64_t n = count - i < LANES ? count - i : LANES;                               \
+            if (kernel_stop_ends_after(&meter, LANES)) break;                                      \
+            if (step == 1 && n == LANES &&                                                         \
+                !lanes_have_##name(last ? x + count - LANES - i : x + i, wanted))                  \
+                continue;                                                                          \
+            for (int64_t j = i; j < i + n; j++) {                                                  \
+                const int64_t at = last ? count - 1 - j : j;                                       \
+                const WIDE y = (WIDE)widen(x[at * step]);                                          \
+                if (y == wanted || (y != y && wanted != wanted)) return at;                        \
             }                                                                                      \
-            if (__builtin_expect(end < count, 0) && kernel_stop_ends()) break;                     \
         }                                                                                          \
         return 0;                                                                                  \
     }
-FIND(float32, float, double, MATCH_FLOAT, )
-FIND(float64, double, double, MATCH_FLOAT, )
-FIND(float16, uint16_t, double, MATCH_FLOAT, scalar_widen_float16)
-FIND(bfloat16, uint16_t, double, MATCH_FLOAT, scalar_widen_bfloat16)
-FIND(int8, int8_t, int64_t, MATCH_SIGNED, )
-FIND(int16, int16_t, int64_t, MATCH_SIGNED, )
-FIND(int32, int32_t, int64_t, MATCH_SIGNED, )
-FIND(int64, int64_t, int64_t, MATCH_SIGNED, )
-FIND(uint8, uint8_t, uint64_t, MATCH_UNSIGNED, )
-FIND(uint16, uint16_t, uint64_t, MATCH_UNSIGNED, )
-FIND(uint32, uint32_t, uint64_t, MATCH_UNSIGNED, )
-FIND(uint64, uint64_t, uint64_t, MATCH_UNSIGNED, )
+FIND(float32, float, float, f64, )
+FIND(float64, double, double, f64, )
+FIND(float16, uint16_t, float, f64, scalar_widen_float16)
+FIND(bfloat16, uint16_t, float, f64, scalar_widen_bfloat16)
+FIND(int8, int8_t, int8_t, i64, )
+FIND(int16, int16_t, int16_t, i64, )
+FIND(int32, int32_t, int32_t, i64, )
+FIND(int64, int64_t, int64_t, i64, )
+FIND(uint8, uint8_t, uint8_t, u64, )
+FIND(uint16, uint16_t, uint16_t, u64, )
+FIND(uint32, uint32_t, uint32_t, u64, )
+FIND(uint64, uint64_t, uint64_t, u64, )
 
 typedef int64_t Find(const void *from, int64_t count, int64_t step, CpuTotal total, bool last);
 
@@ -64,8 +75,7 @@ static Find *const finds[DTYPE_COUNT] = {
 };
 
 /* Rows of `size` elements, beside each other. An element is taken if it is beyond the best so far,
- * equal to it where the last place counts, or the first NaN (the last one). `wide_` finds the
- * extreme of a longer row first, lane by lane; rows with a NaN are gone through. */
+ * equal to it where the last place counts, or the first NaN (the last one). */
 #define SHORT(name, T, WIDE, widen)                                                                \
     static int64_t place_##name(const T *x, int64_t size, bool max, bool last) {                   \
         WIDE best = (WIDE)widen(x[0]);                                                             \
@@ -79,36 +89,13 @@ static Find *const finds[DTYPE_COUNT] = {
         }                                                                                          \
         return at;                                                                                 \
     }                                                                                              \
-    static int64_t wide_##name(const T *x, int64_t size, bool max, bool last) {                    \
-        WIDE lanes[LANES], best;                                                                   \
-        int nans = 0;                                                                              \
-        for (int64_t j = 0; j < LANES; j++) lanes[j] = (WIDE)widen(x[j]);                          \
-        for (int64_t k = 0; k < size; k += LANES) {                                                \
-            const T *from = x + (k + LANES < size ? k : size - LANES); /* the end overlaps */      \
-            for (int64_t j = 0; j < LANES; j++) {                                                  \
-                const WIDE y = (WIDE)widen(from[j]);                                               \
-                nans |= y != y;                                                                    \
-                lanes[j] = (max ? y > lanes[j] : y < lanes[j]) ? y : lanes[j];                     \
-            }                                                                                      \
-        }                                                                                          \
-        if (nans) return place_##name(x, size, max, last);                                         \
-        best = lanes[0];                                                                           \
-        for (int64_t j = 1; j < LANES; j++)                                                        \
-            best = (max ? lanes[j] > best : lanes[j] < best) ? lanes[j] : best;                    \
-        for (int64_t k = 0; k < size; k++) {                                                       \
-            const int64_t at = last ? size - 1 - k : k;                                            \
-            if ((WIDE)widen(x[at]) == best) return at;                                             \
-        }                                                                                          \
-        return 0;                                                                                  \
-    }                                                                                              \
     static void short_##name(                                                                      \
         const void *from, int64_t rows, int64_t size, bool max, bool last, int64_t *to) {          \
         const T *x = from;                                                                         \
         KernelStopMeter meter = {0};                                                               \
         for (int64_t row = 0; row < rows; row++) {                                                 \
-            if (kernel_stop_ends_after(&meter, 2 * (uint64_t)size)) return;                        \
-            to[row] = size < 2 * LANES ? place_##name(x + row * size, size, max, last)             \
-                                       : wide_##name(x + row * size, size, max, last);             \
+            if (kernel_stop_ends_after(&meter, (uint64_t)size)) return;                            \
+            to[row] = place_##name(x + row * size, size, max, last);                               \
         }                                                                                          \
     }
 SHORT(float32, float, float, )
@@ -161,12 +148,14 @@ static Error *run_chunks(void *context, uint64_t begin, uint64_t end, uint32_t p
     const Run *run = context;
     const State *state = run->state;
     int64_t per_outer = (state->inner + CHUNK - 1) / CHUNK;
+    KernelStopMeter meter = {0};
     (void)part;
     for (uint64_t unit = begin; unit < end; unit++) {
         CpuTotal totals[CHUNK];
         int64_t outer = (int64_t)unit / per_outer, column = (int64_t)unit % per_outer * CHUNK;
         int64_t count = state->inner - column < CHUNK ? state->inner - column : CHUNK;
         const char *x = run->from + (outer * state->dim * state->inner + column) * state->size;
+        TRY(kernel_stop_count(&meter, (uint64_t)(state->dim * count)));
         for (int64_t i = 0; i < count; i++) totals[i] = state->reducer->identity;
         /* pieces are multiples of blocks, so that the order of comparisons stays the same */
         const int64_t piece =

@@ -34,6 +34,31 @@ static void test_nan_is_the_extreme_and_zeros_are_equal(void **state) {
     check("ArgMax", "{axis=1, select_last_index=1}", DTYPE_FLOAT64, zeros, 1, 4, (double[]){2});
 }
 
+/* The extreme stands at each place of a row, and once more elsewhere. */
+static void check_places(DType dtype, double extreme) {
+    enum { SIZE = 43 };
+    double x[SIZE * SIZE], first[SIZE], last[SIZE];
+    for (int row = 0; row < SIZE; row++) {
+        const int other = (row * 5 + 20) % SIZE;
+        for (int k = 0; k < SIZE; k++) x[row * SIZE + k] = k % 7;
+        x[row * SIZE + row] = x[row * SIZE + other] = extreme;
+        first[row] = row < other ? row : other;
+        last[row] = row < other ? other : row;
+    }
+    check("ArgMax", "{axis=1}", dtype, x, SIZE, SIZE, first);
+    check("ArgMax", "{axis=1, select_last_index=1}", dtype, x, SIZE, SIZE, last);
+}
+
+static void test_the_extreme_is_found_at_every_place_of_a_row(void **state) {
+    static const DType dtypes[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT16, DTYPE_BFLOAT16,
+        DTYPE_INT8, DTYPE_INT32, DTYPE_INT64, DTYPE_UINT16};
+    (void)state;
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        check_places(dtypes[i], 9);
+        if (dtype_is_float(dtypes[i])) check_places(dtypes[i], (double)NAN);
+    }
+}
+
 static void test_long_rows_and_wide_columns(void **state) {
     const Shape shape = {3, {3, 700, 300}};
     (void)state;
@@ -64,6 +89,7 @@ int test_cpu_arg_reduce(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first_or_last_of_equal_elements_is_found),
         cmocka_unit_test(test_nan_is_the_extreme_and_zeros_are_equal),
+        cmocka_unit_test(test_the_extreme_is_found_at_every_place_of_a_row),
         cmocka_unit_test(test_long_rows_and_wide_columns),
     };
     return cmocka_run_group_tests_name("cpu_arg_reduce", tests, NULL, NULL);
