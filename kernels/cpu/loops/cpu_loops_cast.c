@@ -28,7 +28,41 @@ FROM_BOOL(bool, uint8_t)
 #define FLOAT_TO_INTEGER(name, T)                                                                  \
     LOOP_UNARY(float32_to_##name, T, float, , scalar_f32_to_##name(x))                             \
     LOOP_UNARY(float64_to_##name, T, double, , scalar_f64_to_##name(x))
-EACH_INTEGER(FLOAT_TO_INTEGER)
+FLOAT_TO_INTEGER(int8, int8_t)
+FLOAT_TO_INTEGER(uint8, uint8_t)
+FLOAT_TO_INTEGER(int16, int16_t)
+FLOAT_TO_INTEGER(uint16, uint16_t)
+FLOAT_TO_INTEGER(int32, int32_t)
+FLOAT_TO_INTEGER(uint32, uint32_t)
+
+/* Only AVX-512 converts floats to integers of 64 bits. At the other levels a run whose elements all
+ * fit int32 goes through it. */
+enum { LONG_RUN = 64 };
+#define FLOAT_TO_LONG(from_name, s, F, name, T, LEAST)                                             \
+    LOOP_FUNCTION(from_name##_to_##name) {                                                         \
+        T *to = out;                                                                               \
+        const F *from = operands[0].data;                                                          \
+        int64_t i = 0;                                                                             \
+        for (; CPU_LOOPS_LEVEL < 2 && i + LONG_RUN <= count; i += LONG_RUN) {                      \
+            F x[LONG_RUN];                                                                         \
+            int outside = 0;                                                                       \
+            memcpy(x, from + i, sizeof x); /* out may be the operand */                            \
+            for (int k = 0; k < LONG_RUN; k++)                                                     \
+                outside |= !(x[k] >= (F)(LEAST)) | !(x[k] < (F)0x1p31);                            \
+            if (outside)                                                                           \
+                for (int k = 0; k < LONG_RUN; k++) to[i + k] = scalar_##s##_to_##name(x[k]);       \
+            else                                                                                   \
+                for (int k = 0; k < LONG_RUN; k++) to[i + k] = (T)(int32_t)x[k];                   \
+        }                                                                                          \
+        CPU_EACH(k, count - i) {                                                                   \
+            F x = from[i + k];                                                                     \
+            to[i + k] = scalar_##s##_to_##name(x);                                                 \
+        }                                                                                          \
+    }
+FLOAT_TO_LONG(float32, f32, float, int64, int64_t, -0x1p31)
+FLOAT_TO_LONG(float64, f64, double, int64, int64_t, -0x1p31)
+FLOAT_TO_LONG(float32, f32, float, uint64, uint64_t, 0)
+FLOAT_TO_LONG(float64, f64, double, uint64, uint64_t, 0)
 LOOP_UNARY(float32_to_bool, uint8_t, float, , (uint8_t)(x != 0.0f))
 LOOP_UNARY(float64_to_bool, uint8_t, double, , (uint8_t)(x != 0.0))
 LOOP_UNARY(float32_to_float64, double, float, , (double)x)

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/scalar/scalar_convert.h"
 #include "tests/kernels/fixtures/loop_fixture.h"
 
 static void check_pair(DType from, DType to, bool saturate) {
@@ -45,9 +46,41 @@ static void test_int64_becomes_a_float_that_rounds_once_more_without_harm(void *
     assert_int_equal(loop_fixture_check(CPU_LOOP_STICKY, CPU_LOOP_STICKY), 2);
 }
 
+/* Runs within int32, and runs with one number that is not, in place too where sizes allow it. */
+static void check_long(CpuLevel level, bool is_signed, bool is_double) {
+    enum { RUN = 64, COUNT = 5 * RUN + 3 };
+    static const double edges[] = {
+        -0x1p31, 0x1p31, 2147483520, -0.5, -1, -0.0, 0x1p40, (double)NAN};
+    const DType from = is_double ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
+    CpuLoop *loop = cpu_loop_find_cast(level, from, is_signed ? DTYPE_INT64 : DTYPE_UINT64, false);
+    for (size_t edge = 0; edge < sizeof edges / sizeof edges[0]; edge++) {
+        int64_t to[COUNT], expected[COUNT];
+        double wide[COUNT];
+        float narrow[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            wide[i] = i == 2 * RUN + 7 ? edges[edge] : i * 1.75 - (is_signed ? 100 : 0);
+            narrow[i] = (float)wide[i];
+            expected[i] =
+                is_signed ? scalar_f64_to_int64(wide[i]) : (int64_t)scalar_f64_to_uint64(wide[i]);
+        }
+        memcpy(to, wide, sizeof to);
+        loop(to, &(CpuOperand){is_double ? (void *)to : (void *)narrow, 1}, COUNT, NULL);
+        assert_memory_equal(to, expected, sizeof to);
+    }
+}
+
+static void test_floats_become_long_integers_run_by_run(void **state) {
+    CpuLevel levels[3];
+    const uint32_t level_count = loop_fixture_levels(levels);
+    (void)state;
+    for (uint32_t i = 0; i < level_count; i++)
+        for (int form = 0; form < 4; form++) check_long(levels[i], form & 1, form & 2);
+}
+
 int test_cpu_loops_cast(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_casts_have_the_same_bits_at_every_level),
+        cmocka_unit_test(test_floats_become_long_integers_run_by_run),
         cmocka_unit_test(test_int64_becomes_a_float_that_rounds_once_more_without_harm),
     };
     return cmocka_run_group_tests_name("cpu_loops_cast", tests, NULL, NULL);
