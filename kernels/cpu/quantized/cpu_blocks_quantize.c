@@ -2,6 +2,10 @@
 #include "kernels/cpu/core/cpu_vector.h"
 #include "kernels/cpu/quantized/cpu_blocks_dot.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 enum {
     LANES = CPU_BLOCKS_LANES,
     VECTOR = CPU_BLOCKS_VECTOR,
@@ -41,9 +45,9 @@ typedef struct Step {
     float inverse, step;
 } Step;
 
-/* The step of `count` elements; bits of floats without a sign have the order of the floats, and NaN
- * is above infinity. */
-CPU_INLINE Step step_of(const float *from, int64_t count) {
+/* The largest of `count` elements without their signs. These bits have the order of the floats, and
+ * NaN is above infinity. */
+CPU_INLINE int32_t largest_bits_body(const float *from, int64_t count) {
     CpuI32x16 most = {0};
     for (int64_t k = 0; k < count; k += LANES) {
         const CpuI32x16 bits = (CpuI32x16)cpu_f32x16_load_part(from + k, count - k, 0) & ABSOLUTE;
@@ -53,6 +57,10 @@ CPU_INLINE Step step_of(const float *from, int64_t count) {
     int32_t largest_bits = 0;
     for (int i = 0; i < LANES; i++)
         if (most[i] > largest_bits) largest_bits = most[i];
+    return largest_bits;
+}
+
+static Step step_of(int32_t largest_bits) {
     float largest;
     memcpy(&largest, &largest_bits, sizeof largest);
     if (largest_bits >= INFINITE) {
@@ -66,17 +74,15 @@ CPU_INLINE Step step_of(const float *from, int64_t count) {
     return (Step){BYTE_MAX / largest, largest / BYTE_MAX};
 }
 
-CPU_INLINE void quantize_16(const float *from, int64_t left, float inverse, int8_t *to) {
-    Bytes16 bytes = {0};
-    if (inverse > 0) {
-        const CpuF32x16 scaled = cpu_f32x16_load_part(from, left, 0) * inverse + ROUNDER;
-        bytes = __builtin_convertvector((CpuI32x16)scaled - ROUNDER_BITS, Bytes16);
-    }
+/* The first `left` of sixteen elements as bytes, then zeros. */
+CPU_INLINE void quantize_16_body(const float *from, int64_t left, float inverse, int8_t *to) {
+    const CpuF32x16 scaled = cpu_f32x16_load_part(from, left, 0) * inverse + ROUNDER;
+    const Bytes16 bytes = __builtin_convertvector((CpuI32x16)scaled - ROUNDER_BITS, Bytes16);
     memcpy(to, &bytes, sizeof bytes);
 }
 
 /* Distributes the bytes of a chunk, which stand in the order of the depth. */
-CPU_INLINE void spread(uint32_t bits, const int8_t *from, int8_t *to) {
+CPU_INLINE void spread_body(uint32_t bits, const int8_t *from, int8_t *to) {
     if (bits == 8) {
         memcpy(to, from, VECTOR);
     } else if (bits == 4) {
@@ -97,6 +103,82 @@ CPU_INLINE void spread(uint32_t bits, const int8_t *from, int8_t *to) {
     }
 }
 
+/* The parts that compilers make of instructions for single lanes at AVX2: comparisons of vectors
+ * that are wider than a register, and narrower elements of a vector. NULL: the bodies above. */
+typedef struct Parts {
+    int32_t (*largest_bits)(const float *from, int64_t count);
+    void (*quantize_16)(const float *from, int64_t left, float inverse, int8_t *to);
+    void (*spread)(uint32_t bits, const int8_t *from, int8_t *to);
+} Parts;
+
+#if defined(__x86_64__)
+enum { EIGHT = 8 };
+
+/* The first lanes of eight, none for a negative count. */
+CPU_TARGET_AVX2 static __m256i first_lanes(int64_t count) {
+    const int32_t lanes = count < EIGHT ? (int32_t)count : EIGHT;
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+CPU_TARGET_AVX2 static int32_t largest_bits_eights(const float *from, int64_t count) {
+    const __m256i absolute = _mm256_set1_epi32(ABSOLUTE);
+    __m256i most = _mm256_setzero_si256();
+    for (int64_t k = 0; k < count; k += EIGHT) {
+        const __m256 x = _mm256_maskload_ps(from + k, first_lanes(count - k));
+        most = _mm256_max_epi32(most, _mm256_and_si256(_mm256_castps_si256(x), absolute));
+    }
+    int32_t lanes[EIGHT], largest = 0;
+    _mm256_storeu_si256((__m256i *)(void *)lanes, most);
+    for (int i = 0; i < EIGHT; i++) largest = lanes[i] > largest ? lanes[i] : largest;
+    return largest;
+}
+
+/* Words -127 ... 127. */
+CPU_TARGET_AVX2 static __m256i words_of_eight(const float *from, int64_t left, __m256 inverse) {
+    const __m256 x =
+        left < EIGHT ? _mm256_maskload_ps(from, first_lanes(left)) : _mm256_loadu_ps(from);
+    const __m256 scaled = _mm256_add_ps(_mm256_mul_ps(x, inverse), _mm256_set1_ps(ROUNDER));
+    return _mm256_sub_epi32(_mm256_castps_si256(scaled), _mm256_set1_epi32(ROUNDER_BITS));
+}
+
+CPU_TARGET_AVX2 static void quantize_16_eights(
+    const float *from, int64_t left, float inverse, int8_t *to) {
+    const __m256 by = _mm256_set1_ps(inverse);
+    const __m256i low = words_of_eight(from, left, by);
+    const __m256i high =
+        left > EIGHT ? words_of_eight(from + EIGHT, left - EIGHT, by) : _mm256_setzero_si256();
+    const __m256i halves = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xD8);
+    const __m128i bytes =
+        _mm_packs_epi16(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    _mm_storeu_si128((__m128i *)(void *)to, bytes);
+}
+
+/* The bytes of 32 / `planes` words, plane by plane: lane 0 has the first bytes of all, then the
+ * second ones. */
+CPU_TARGET_AVX2 static void spread_vector(uint32_t planes, const int8_t *from, int8_t *to) {
+    const __m256i pairs = _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15, 0,
+        2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+    const __m256i words = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0,
+        4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    int64_t parts[4];
+    const __m256i lanes = planes == 2
+                              ? _mm256_permute4x64_epi64(_mm256_shuffle_epi8(x, pairs), 0xD8)
+                              : _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(x, words),
+                                    _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    _mm256_storeu_si256((__m256i *)(void *)parts, lanes);
+    const size_t size = sizeof parts / planes;
+    for (uint32_t p = 0; p < planes; p++) memcpy(to + p * VECTOR, (char *)parts + p * size, size);
+}
+
+CPU_TARGET_AVX2 static void spread_eights(uint32_t bits, const int8_t *from, int8_t *to) {
+    enum { BYTES = 32 };
+    if (bits == 8) memcpy(to, from, VECTOR);
+    for (int i = 0; bits == 4 && i < 2 * VECTOR; i += BYTES) spread_vector(2, from + i, to + i / 2);
+    for (int i = 0; bits == 2 && i < 4 * VECTOR; i += BYTES) spread_vector(4, from + i, to + i / 4);
+}
+#endif
+
 /* The sum of each word's bytes. */
 CPU_INLINE CpuI32x16 sums_of(uint32_t bits, const int8_t *bytes) {
     CpuI32x16 sums = {0};
@@ -108,7 +190,7 @@ CPU_INLINE CpuI32x16 sums_of(uint32_t bits, const int8_t *bytes) {
 }
 
 CPU_INLINE void quantize_of(const CpuBlocks *blocks, const CpuBlocksDot *dot, const float *from,
-    int8_t *to, uint32_t bits) {
+    int8_t *to, uint32_t bits, const Parts *parts) {
     const int64_t depth = blocks->depth, words = LANES * (int64_t)bits / WORD_BITS;
     Step step = {0, 0};
     KernelStopMeter meter = {0};
@@ -119,12 +201,21 @@ CPU_INLINE void quantize_of(const CpuBlocks *blocks, const CpuBlocksDot *dot, co
         for (int64_t i = 0; i < dot->chunk_codes; i += LANES) {
             const int64_t k = chunk * dot->chunk_codes + i, left = depth - k;
             if (left <= 0) break;
-            if (k % blocks->block == 0)
-                step = step_of(from + k, left < blocks->block ? left : blocks->block);
-            quantize_16(from + k, left, step.inverse, bytes + i);
+            if (k % blocks->block == 0) {
+                const int64_t count = left < blocks->block ? left : blocks->block;
+                step = step_of(parts ? parts->largest_bits(from + k, count)
+                                     : largest_bits_body(from + k, count));
+            }
+            if (step.inverse > 0 && parts)
+                parts->quantize_16(from + k, left, step.inverse, bytes + i);
+            else if (step.inverse > 0)
+                quantize_16_body(from + k, left, step.inverse, bytes + i);
             for (int64_t w = 0; w < words; w++) steps[i * bits / WORD_BITS + w] = step.step;
         }
-        spread(bits, bytes, to);
+        if (parts)
+            parts->spread(bits, bytes, to);
+        else
+            spread_body(bits, bytes, to);
         const CpuI32x16 sums = sums_of(bits, to);
         int8_t *end = to + 8 / bits * VECTOR;
         memcpy(end, steps, sizeof steps);
@@ -138,17 +229,35 @@ CPU_INLINE void quantize_of(const CpuBlocks *blocks, const CpuBlocksDot *dot, co
     }
 }
 
+CPU_INLINE void quantize_by(const CpuBlocks *blocks, const CpuBlocksDot *dot, const float *from,
+    void *to, const Parts *parts) {
+    if (blocks->bits == 2)
+        quantize_of(blocks, dot, from, to, 2, parts);
+    else if (blocks->bits == 4)
+        quantize_of(blocks, dot, from, to, 4, parts);
+    else
+        quantize_of(blocks, dot, from, to, 8, parts);
+}
+
 CPU_INLINE void quantize_body(
     const CpuBlocks *blocks, const CpuBlocksDot *dot, const float *from, void *to) {
-    if (blocks->bits == 2)
-        quantize_of(blocks, dot, from, to, 2);
-    else if (blocks->bits == 4)
-        quantize_of(blocks, dot, from, to, 4);
-    else
-        quantize_of(blocks, dot, from, to, 8);
+    quantize_by(blocks, dot, from, to, NULL);
 }
 CPU_VARIANTS(quantize,
     (const CpuBlocks *blocks, const CpuBlocksDot *dot, const float *from, void *to),
     (blocks, dot, from, to));
 
-CpuBlocksQuantize *cpu_blocks_quantize_for(CpuLevel level) { return quantize_for(level); }
+#if defined(__x86_64__)
+CPU_TARGET_AVX2 static void quantize_eights(
+    const CpuBlocks *blocks, const CpuBlocksDot *dot, const float *from, void *to) {
+    static const Parts eights = {largest_bits_eights, quantize_16_eights, spread_eights};
+    quantize_by(blocks, dot, from, to, &eights);
+}
+#endif
+
+CpuBlocksQuantize *cpu_blocks_quantize_for(CpuLevel level) {
+#if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX2) return quantize_eights;
+#endif
+    return quantize_for(level);
+}

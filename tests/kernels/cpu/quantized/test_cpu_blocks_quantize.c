@@ -24,12 +24,14 @@ static void test_rows_become_bytes_in_the_order_of_the_codes(void **state) {
             const CpuBlocks blocks = {
                 .columns = 1, .depth = DEPTH, .block = BLOCK, .blocks = 10, .bits = bits};
             const CpuBlocksDot dot = cpu_blocks_dot_of(&blocks);
-            static int8_t made[BYTES_MAX];
+            static int8_t made[BYTES_MAX], portable[BYTES_MAX];
             assert_true(cpu_blocks_dot_takes(&blocks));
             assert_true(dot.chunks * dot.chunk_bytes <= BYTES_MAX);
             if ((CpuLevel)level > cpu_device(kernel_cpu_device())->level) continue;
             memset(made, 77, sizeof made);
             cpu_blocks_quantize_for((CpuLevel)level)(&blocks, &dot, row, made);
+            if (level == CPU_LEVEL_PORTABLE) memcpy(portable, made, sizeof made);
+            assert_memory_equal(made, portable, sizeof made);
             for (int64_t k = 0; k < DEPTH; k++) {
                 const int8_t byte = made[place_of(&dot, bits, k)];
                 float step;
