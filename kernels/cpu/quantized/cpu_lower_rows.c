@@ -39,6 +39,33 @@ CPU_INLINE void round_row_body(const float *from, int64_t depth, void *out) {
 }
 CPU_VARIANTS(round_row, (const float *from, int64_t depth, void *out), (from, depth, out));
 
+#if defined(__x86_64__)
+/* Vectors of eight: at AVX2 compilers compare sixteen lanes one by one. */
+CPU_TARGET_AVX2 static void round_eight(const float *from, float *to) {
+    const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(0x7FFF);
+    const __m256i bits = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
+    const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(bits, half), odd);
+    const __m256i rounded = _mm256_and_si256(sum, _mm256_set1_epi32((int32_t)0xFFFF0000));
+    const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
+    const __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7F800000));
+    _mm256_storeu_si256(
+        (__m256i *)(void *)to, _mm256_blendv_epi8(rounded, _mm256_set1_epi32(0x7FC00000), is_nan));
+}
+
+CPU_TARGET_AVX2 static void round_row_eights(const float *from, int64_t depth, void *out) {
+    enum { EIGHT = 8 };
+    float *to = out, end[EIGHT] = {0};
+    int64_t i = 0;
+    for (; i + EIGHT <= depth; i += EIGHT) round_eight(from + i, to + i);
+    const int64_t left = depth - i;
+    if (left == 0) return;
+    for (int64_t k = 0; k < left; k++) end[k] = from[i + k];
+    round_eight(end, end);
+    for (int64_t k = 0; k < left + left % 2; k++) to[i + k] = end[k];
+}
+#endif
+
 /* Rounds a row to bfloat16. */
 CPU_INLINE void round_row_dot_body(const float *from, int64_t depth, void *out) {
     uint16_t *to = out;
@@ -234,6 +261,7 @@ CpuLowerRows cpu_lower_rows_for(CpuLevel level, CpuLowerForm form) {
         .scale = scale_row_for(level),
     };
 #if defined(__x86_64__)
+    if (level == CPU_LEVEL_AVX2 && form != CPU_LOWER_BFLOAT16_DOT) rows.round = round_row_eights;
     if (level >= CPU_LEVEL_AVX2) rows.measure = measure_avx2, rows.quantize = quantize_avx2;
     if (form == CPU_LOWER_INT8_DOT) rows.measure = measure_dot, rows.quantize = quantize_dot;
 #endif
