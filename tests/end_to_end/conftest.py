@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import harness
-import stops
 from harness import ROOT, Home, write_npz
 
 MODELS_FOLDER = os.path.join(ROOT, ".cache", "test-models")
@@ -84,6 +83,8 @@ def home(request, tmp_path):
     if not request.node.get_closest_marker("one_home"):
         yield Home(tmp_path / "home")
         return
+    import stops  # the sanitizers' builds have no Python package
+
     shared = request.getfixturevalue("home_of_file")
     yield shared
     stops.forget_models(shared)

@@ -228,6 +228,7 @@ def test_a_run_that_is_stored_is_independent_of_the_array(two):
 
 ENDLESS = """
 import sys, threading, time, os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background passes it on as ignored
 sys.path.insert(0, sys.argv[1])
 import numpy as np, layover
 model = layover.load(sys.argv[2])
