@@ -99,7 +99,9 @@ static void checkpoint_until_end(ControlFixture *fixture, JobId id, Job *out_job
         assert_ok(jobs_get(fixture->store, TENANT_DEFAULT, id, out_job));
         if (out_job->state != JOB_STATE_QUEUED) return;
         Error *error = control_checkpoint(fixture->control, TENANT_DEFAULT, id);
-        assert_true(!error || error_code(error) == ERROR_CONFLICT); /* it has ended meanwhile */
+        /* it has ended meanwhile, or the launches that lag leave no safepoint in time */
+        if (error && error_code(error) != ERROR_CONFLICT && error_code(error) != ERROR_EXHAUSTED)
+            fail_msg("%s", error_message(error));
         error_free(error);
         fixture_pause_ms(2);
     }
