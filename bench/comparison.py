@@ -136,5 +136,15 @@ class Pair:
         return {"registered": min(registered), "opened": min(opened)}
 
 
+def say_measured(name, rows):
+    """What was measured of a model, as it comes: the tables are printed at the end, which a run that is cut does not reach."""
+    for row in rows:
+        times = {side: row[side] for side in ("layover", "onnxruntime", "openvino", "registered", "opened") if side in row}
+        said = row.get("problem") or ", ".join(f"{side} {(time if isinstance(time, float) else time[0]) * 1e3:.3f} ms"
+                                               for side, time in times.items())
+        threads = f" at {row['threads']}" if "threads" in row else ""
+        print(f"{name}{threads}: {said}", file=sys.stderr, flush=True)
+
+
 if __name__ == "__main__" and sys.argv[1:2] == ["--child"]:
     measure_peer(*sys.argv[2:5], int(sys.argv[5]), float(sys.argv[6]))

@@ -6,10 +6,9 @@ and slow moments of the machine hit both. A cell is the least of all times / the
 milliseconds; a ratio below 1 means that Layover is faster.
 """
 import argparse
-import sys
 import tempfile
 
-from comparison import Pair, geometric_mean, write_results
+from comparison import Pair, geometric_mean, say_measured, write_results
 from yardsticks import add_options, make_models, model_files
 
 
@@ -40,7 +39,7 @@ def main():
             pair = Pair(options, home, name, *model_files(options.models, name))
             for threads in options.threads:
                 results.append({"model": name, "threads": threads, **pair.compare(threads)})
-                print(f"{name} at {threads}: done", file=sys.stderr, flush=True)
+                say_measured(name, results[-1:])
     print_table(results)
     write_results(options.output, results)
 

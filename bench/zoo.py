@@ -7,10 +7,9 @@ answers, then the two alternate as in latency.py. A model that Layover refuses o
 """
 import argparse
 import os
-import sys
 import tempfile
 
-from comparison import Pair, add_common_options, call, geometric_mean, open_session, read_feed, write_results
+from comparison import Pair, add_common_options, call, geometric_mean, open_session, read_feed, say_measured, write_results
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "layover-zoo")
 TOLERANCE = {"plain": 1e-3, "half": 0.02, "quantised": 0.08}  # of an output's largest value
@@ -57,6 +56,7 @@ def differs(pair, folder, tolerance):
 
 def measure(options, recipe, results):
     row = {"model": recipe.name, "kind": recipe.kind, "tool": recipe.tool}
+    before = len(results)
     try:
         make(options.folder, recipe)
         if options.make:
@@ -77,7 +77,7 @@ def measure(options, recipe, results):
     except (Exception, SystemExit) as error:  # a tool's own: the next model is measured all the same
         results.append({**row, "problem": " ".join(str(error).split())[-200:]})
     finally:
-        print(f"{recipe.name}: done", file=sys.stderr, flush=True)
+        say_measured(recipe.name, results[before:])
 
 
 def ratio(row, peer):
