@@ -49,7 +49,9 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
         const int64_t base = lane / state->inner * state->dim * state->inner + lane % state->inner;
         const int64_t found = find_largest(state, run->from + base * state->size);
         if (state->inner == 1)
-            memset(run->to + base * state->size, 0, (size_t)(state->dim * state->size));
+            KERNEL_STOP_EVERY (i, 0, state->dim, KERNEL_STOP_TURNS)
+                memset(run->to + (base + i) * state->size, 0,
+                    (size_t)((kernel_stop_piece(i, state->dim) - i) * state->size));
         else
             KERNEL_STOP_EACH (i, 0, state->dim)
                 memset(run->to + (base + i * state->inner) * state->size, 0, state->size);
