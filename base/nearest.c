@@ -4,20 +4,18 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { NAME_MAX = 64 }; /* longer names are near to none */
-
 Nearest nearest_to(const char *wanted) {
     const size_t size = strlen(wanted);
     /* one letter in three may be another */
     return (Nearest){.wanted = wanted,
-        .distance = size > NAME_MAX ? 0 : 1 + (uint32_t)(size > 1 ? (size + 1) / 3 : 0)};
+        .distance = size > NEAREST_NAME_MAX ? 0 : 1 + (uint32_t)(size > 1 ? (size + 1) / 3 : 0)};
 }
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* How many letters are to be put in, left out, replaced or exchanged with their neighbour. */
 static uint32_t distance(const char *a, size_t a_size, const char *b, size_t b_size) {
-    uint32_t rows[3][NAME_MAX + 1];
+    uint32_t rows[3][NEAREST_NAME_MAX + 1];
     uint32_t *before = rows[0], *last = rows[1], *now = rows[2];
     for (size_t j = 0; j <= b_size; j++) before[j] = last[j] = (uint32_t)j;
     for (size_t i = 1; i <= a_size; i++) {
@@ -43,7 +41,7 @@ static bool is_prefixed(const char *name, size_t size, const char *wanted, size_
 
 void nearest_try(Nearest *nearest, const char *name) {
     const size_t size = strlen(name), wanted_size = strlen(nearest->wanted);
-    if (size > NAME_MAX || wanted_size > NAME_MAX || wanted_size == 0) return;
+    if (size > NEAREST_NAME_MAX || wanted_size > NEAREST_NAME_MAX || wanted_size == 0) return;
     const uint32_t found = is_prefixed(name, size, nearest->wanted, wanted_size)
                                ? 0
                                : distance(nearest->wanted, wanted_size, name, size);

@@ -3,6 +3,8 @@
  * the command line. Pure: no state, any thread. */
 #include <stdint.h>
 
+enum { NEAREST_NAME_MAX = 64 }; /* longer names are near to none */
+
 typedef struct Nearest {
     const char *wanted;
     const char *found; /* NULL: none is near */

@@ -2,8 +2,8 @@
 /* Relay's operators: a table from their names to what builds them of the IR's operators. Callers:
  * the type check, which asks for a call's type, and the lowering, which builds the call. Threads:
  * one at a time per scratch or module. */
-#include "compiler/ir/ir.h"
 #include "base/nearest.h"
+#include "compiler/ir/ir.h"
 #include "compiler/relay/relay_types.h"
 
 typedef struct RelayOperator RelayOperator;

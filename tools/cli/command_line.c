@@ -121,9 +121,10 @@ static void try_options(Nearest *nearest, const CommandOption *options) {
 /* name, length: the word without its dashes and its value. */
 static Error *fail_option(
     const CommandContext *context, const char *word, const char *name, size_t length) {
-    char wanted[64 + 1];
+    char wanted[NEAREST_NAME_MAX + 1];
     const Command *command = context->command;
-    (void)snprintf(wanted, sizeof wanted, "%.*s", (int)(length < 64 ? length : 64), name);
+    const size_t shown = length < NEAREST_NAME_MAX ? length : NEAREST_NAME_MAX;
+    (void)snprintf(wanted, sizeof wanted, "%.*s", (int)shown, name);
     Nearest nearest = nearest_to(wanted);
     try_options(&nearest, command_global_options);
     if (command) try_options(&nearest, command->options);

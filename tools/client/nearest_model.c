@@ -11,8 +11,8 @@
 /* The nearest name so far. The names that are tried live only for the time of the call. */
 typedef struct Search {
     Nearest nearest;
-    char found[64 + 1]; /* a name has at most 64 letters */
-    bool exists;        /* the wanted name itself: another part of the reference is wrong */
+    char found[MODEL_NAME_SIZE];
+    bool exists; /* the wanted name itself: another part of the reference is wrong */
 } Search;
 
 static void try_name(Search *search, const char *name) {
@@ -49,7 +49,7 @@ static Error *try_all(const CommandContext *context, Search *search) {
 
 Error *nearest_model_explain(const CommandContext *context, Error *owned_error) {
     const char *reference = command_find_reference(context);
-    char wanted[64 + 1];
+    char wanted[MODEL_NAME_SIZE];
     if (!reference || error_code(owned_error) != ERROR_NOT_FOUND) return owned_error;
     if (!text_starts_with(error_message(owned_error), "no model ")) return owned_error;
     const size_t length = strcspn(reference, "@");
