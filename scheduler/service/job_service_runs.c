@@ -57,12 +57,7 @@ static Error *run_alone(JoinMember *member) {
 /* The run that it had a part in has ended. */
 static void end_joined(JoinMember *member, Error *owned_error) {
     ServiceRun *run = CONTAINER_OF(member, ServiceRun, member);
-    const JoinedTimes *times = &member->times;
-    run->times = (JobsApiRunTimes){.queue_ns = times->queue_ns,
-        .device_ns = times->device_ns,
-        .items = run->items,
-        .batch_size = (uint64_t)times->batch_size,
-        .leads = times->leads};
+    run->times = member->times;
     run->error = owned_error;
     run->waker.wake(run->waker.self); /* the run belongs to its owner again */
 }

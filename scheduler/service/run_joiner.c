@@ -87,9 +87,10 @@ static void tell_all(JoinedRun *joined, const Error *error, const ControlEnd *en
         Error *told = error ? error_copy(error) : member->was_cut ? make_cancelled() : NULL;
         if (told) member->joined = NULL;
         member->times =
-            (JoinedTimes){.queue_ns = joined->begin_ns - member->begin_ns + end->queue_ns,
+            (JobsApiRunTimes){.queue_ns = joined->begin_ns - member->begin_ns + end->queue_ns,
                 .device_ns = end->device_ns,
-                .batch_size = joined->items,
+                .items = (uint64_t)member->items,
+                .batch_size = (uint64_t)joined->items,
                 .leads = !told && leads};
         leads = leads && told != NULL;
         (void)pthread_mutex_unlock(&joiner->mutex);

@@ -3,27 +3,22 @@
  * leading axis, runs them as one transient job, and gives each request its part of the outputs.
  * Called by job_service_runs.c, on handler threads; results come on the control thread.
  *
- *      open: gathers until it is full, or its oldest request has waited long enough while fewer
- * runs of its kind are under way than there are devices -> under way -> ended
+ * A joined run is open, then under way, then ended. An open run takes in requests. It begins as
+ * soon as it has all the items that it may have; or when one of its requests has waited for its
+ * delay and fewer runs of its kind are under way than there are devices.
  *
  * Requests of different tenants are never joined: a run is charged to one tenant, and its memory
  * holds the inputs of all its requests. A joined run that fails is done again request by request,
  * so a request fails for its own inputs only. */
 #include "scheduler/control/control.h"
+#include "scheduler/http/server/jobs_api.h"
 #include "store/models/models.h"
 
 typedef struct RunJoiner RunJoiner;
 struct JoinedRun;
 
-/* What became of a request. */
-typedef struct JoinedTimes {
-    uint64_t queue_ns, device_ns;
-    int64_t batch_size; /* items of the run */
-    bool leads;         /* the first of the run's requests */
-} JoinedTimes;
-
-/* One request. A member of the object that waits; the joiner uses it from run_joiner_add until one
- * of the functions is called. */
+/* One request, a member of the owner's object. The joiner uses it from run_joiner_add until it
+ * calls ended or run_alone. */
 typedef struct JoinMember {
     /* ---- Set by the owner. ---- */
     const Executable *outline;
@@ -42,7 +37,7 @@ typedef struct JoinMember {
     struct JoinedRun *joined; /* NULL: in none */
     int64_t first_item;
     uint64_t begin_ns;
-    JoinedTimes times;
+    JobsApiRunTimes times; /* set before a call of ended */
     bool was_cut;
     Error *error; /* of run_alone */
 } JoinMember;
