@@ -17,6 +17,7 @@ import numpy as np
 from daemon import Refused, _multipart
 
 MIB = 1 << 20
+ROWS_MIN = 5000
 
 # Uploaded by tenant b, run by both.
 PROGRAM = """
@@ -140,11 +141,12 @@ class Tenant:
         answer = self.call("GET", f"/v1/jobs/{job}")
         return json.loads(answer) if answer else None
 
-    def wait(self, job, wanted):
-        """Until wanted(job): the job then; None at the end of the attack."""
+    def wait(self, job, wanted, seconds=float("inf")):
+        """Until wanted(job) or for so long: the job then; None at the end of the attack."""
+        until, found = time.monotonic() + seconds, None
         while self.goes_on():
-            found = self.job(job)
-            if found and wanted(found):
+            found = self.job(job) or found
+            if found and (wanted(found) or time.monotonic() >= until):
                 return found
             time.sleep(0.1)
         return None
@@ -291,11 +293,12 @@ def uploads(b, given):
 
 
 def rows(b, given):
-    """Jobs of 100,000 outputs without an element, whose outputs are asked for, and which are then deleted."""
+    """Jobs of 100,000 outputs without an element, whose outputs are asked for, and which are then deleted. A job waits while
+    the other attacks hold the room of the quota, and goes on when they give it back, some seconds later."""
     del given
     while b.goes_on():
         job = b.submit(model="b", function="rows")
-        found = job and b.wait(job, lambda it: it["ended"] or it["state"] == "suspended")
+        found = job and b.wait(job, lambda it: it["ended"] or it["outputs"] >= ROWS_MIN, 5)
         if not found:
             time.sleep(0.2)
             continue
@@ -367,7 +370,7 @@ ATTACKS = {
     compilations: {200: 1, 429: 2},
     kernels: {"running": 1},
     uploads: {"cut": 60},
-    rows: {"rows": 5000, "deleted": 1},  # they wait while uploads hold the room of the quota
+    rows: {"rows": ROWS_MIN, "deleted": 1},
     unread_answers: {200: 60, 429: 100},
     zeros: {200: 10},
     idle_connections: {"open": 2000, "closed": 200},

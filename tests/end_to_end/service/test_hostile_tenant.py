@@ -5,6 +5,7 @@ docs/benchmarks.md has some."""
 import contextlib
 import multiprocessing
 import os
+import socket
 import sqlite3
 import time
 
@@ -19,7 +20,9 @@ ATTACK_S = 25
 STORE_QUOTA, HOST_QUOTA, DEVICE_QUOTA = 64 * MIB, 64 * MIB, 128 * MIB
 QUOTAS = {"store_bytes": STORE_QUOTA, "host_bytes": HOST_QUOTA, "device_bytes": DEVICE_QUOTA, "queued_jobs": 200,
           "output_bytes": 512 * MIB, "resting_jobs": 20}
-LIVE_P99_S, START_P99_S, CHANGE_S = 0.05, 0.2, 1.0
+# What a is to wait for at most on a machine where a server that nobody attacks answers within FLOOR_P99_S beside all this;
+# where that one takes longer, the processors are slower or others use them, and a may wait longer by the same factor.
+LIVE_P99_S, START_P99_S, CHANGE_S, FLOOR_P99_S = 0.05, 0.2, 1.0, 0.004
 RESIDENT_MORE, STORED_MORE = 256 * MIB, 64 * MIB
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -86,20 +89,31 @@ def timed(call, *arguments):
     return time.monotonic() - start
 
 
+def ask(connection):
+    connection.settimeout(30)
+    connection.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+    connection.close()
+
+
+def answer_at_once(listener):
+    """The least that a server does: one request at a time, all with the same answer."""
+    while True:
+        connection, _ = listener.accept()
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        connection.close()
+
+
 def ask_health(a):
-    """By both ways in, each time over a new connection."""
-    seconds = []
+    """By both ways in, each time over a new connection; and, each time, a server of one process that nobody attacks."""
+    seconds, floor = [], []
     while a.goes_on():
         for tcp in (False, True):
-            def ask():
-                connection = a.connect(tcp)
-                connection.settimeout(30)
-                connection.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-                assert connection.recv(4096).startswith(b"HTTP/1.1 200")
-                connection.close()
-            seconds.append(timed(ask))
+            seconds.append(timed(lambda: ask(a.connect(tcp))))
+            floor.append(timed(lambda: ask(socket.create_connection(a.daemon.floor))))
         time.sleep(0.02)
-    return {"live": seconds}
+    return {"live": seconds, "floor": floor}
 
 
 def start_job(a):
@@ -175,9 +189,12 @@ def two_tenants(home):
         b.wait(job, lambda it: it["state"] == "running")
         b.call("POST", f"/v1/jobs/{job}/suspend", b"{}", "application/json")
     damage(home)
-    with Daemon(home, "--listen", "127.0.0.1:0") as daemon:
-        daemon.tokens, daemon.damaged = tokens, job
+    with Daemon(home, "--listen", "127.0.0.1:0") as daemon, socket.create_server(("127.0.0.1", 0)) as listener:
+        daemon.tokens, daemon.damaged, daemon.floor = tokens, job, listener.getsockname()
+        floor = multiprocessing.Process(target=answer_at_once, args=(listener,), daemon=True)
+        floor.start()
         yield daemon
+        floor.terminate()
 
 
 def play(daemon, works, given, seconds):
@@ -208,6 +225,10 @@ def play(daemon, works, given, seconds):
     return seen, took, resident, stored
 
 
+def slowness(took):
+    return max(1, percentile(took["floor"], .99) / FLOOR_P99_S)
+
+
 def check_seen(seen):
     for attack, wanted in ATTACKS.items():
         for what, count in wanted.items():
@@ -231,9 +252,10 @@ def test_another_tenant_is_answered_in_time(two_tenants, tmp_path):
     seen, took, resident, stored = play(daemon, [*ATTACKS, ask_health, use_jobs], given, ATTACK_S)
     check_seen(seen)
     assert len(took["live"]) >= 300 and len(took["start"]) >= 100 and len(took["cancel"]) >= 10
-    assert percentile(took["live"], .99) <= LIVE_P99_S
-    assert percentile(took["start"], .99) <= START_P99_S
-    assert max(took["suspend"]) <= CHANGE_S and max(took["cancel"]) <= CHANGE_S
+    slow = slowness(took)
+    assert percentile(took["live"], .99) <= LIVE_P99_S * slow
+    assert percentile(took["start"], .99) <= START_P99_S * slow
+    assert max(took["suspend"]) <= CHANGE_S * slow and max(took["cancel"]) <= CHANGE_S * slow
     assert resident <= HOST_QUOTA + DEVICE_QUOTA + RESIDENT_MORE
     assert stored <= STORE_QUOTA + STORED_MORE
 
@@ -243,5 +265,5 @@ def test_archives_of_zeros_are_not_unpacked(two_tenants, size):
     """40 clients at a time send what unpacks to 1.5 GiB or to 12, whose copy would make it 24."""
     seen, took, resident, _ = play(two_tenants, [bombs, ask_health], {"bomb": bomb(size)}, 5)
     assert seen["bombs"].get(404, 0) >= 1 and seen["bombs"].get(429, 0) >= 1, seen
-    assert len(took["live"]) >= 100 and percentile(took["live"], .99) <= LIVE_P99_S
+    assert len(took["live"]) >= 100 and percentile(took["live"], .99) <= LIVE_P99_S * slowness(took)
     assert resident <= HOST_QUOTA + RESIDENT_MORE
