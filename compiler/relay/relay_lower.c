@@ -169,12 +169,13 @@ static Error *export_globals(RelayLower *lower) {
     const RelayProgram *program = lower->program;
     const RelayGlobal *entry = name_map_find(program->globals, "main");
     size_t exported = 0;
-    if (entry) return relay_lower_export(lower, entry);
+    bool fits;
+    if (entry) return relay_lower_export(lower, entry, true, &fits);
     for (size_t i = 0; i < program->global_count; i++) {
         const RelayGlobal *global = program->global_list[i];
-        if (!is_users(global) || !relay_has_ports(global)) continue;
-        TRY(relay_lower_export(lower, global));
-        exported++;
+        if (!is_users(global)) continue;
+        TRY(relay_lower_export(lower, global, false, &fits));
+        exported += fits;
     }
     if (exported == 0)
         FAIL(INVALID, "the program has no @main, and no function of tensors to call instead");

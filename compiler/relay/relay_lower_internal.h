@@ -2,6 +2,7 @@
 /* The parts that the files of the lowering share. Threads: one at a time per program. */
 #include "compiler/ir/ir_build.h"
 #include "compiler/relay/relay_operators.h"
+#include "compiler/relay/relay_port_shape.h"
 
 typedef struct RelayLower {
     RelayProgram *program;
@@ -41,23 +42,15 @@ MUST_CHECK Error *relay_heap_reference(RelayLower *lower, IrBlock *block, const 
 /* Begins without any references, in an exported function. */
 MUST_CHECK Error *relay_heap_create(RelayLower *lower, IrBlock *block);
 
-/* relay_port_values.c: data types that have a port. */
-typedef struct RelayPortData {
-    bool is_list;                         /* false: an option */
-    const RelayConstructor *full, *empty; /* Cons and Nil, or Some and None, by any name */
-    const RelayType *item;                /* a tensor */
-} RelayPortData;
-/* Whether a type is a list or an option of tensors: one constructor without fields, the other with
- * a tensor and, for a list, with the rest of it. */
-bool relay_port_data(const RelayType *type, RelayPortData *out);
-/* Adds a port to an exported function and makes the program's value of what comes in. */
-MUST_CHECK Error *relay_port_input(IrFunction *function, const char *name,
-    const RelayPortData *data, const IrType *item, IrVariable **out);
-/* Makes what goes out of the program's value. inout_type: of an item; becomes the port's. */
-MUST_CHECK Error *relay_port_output(IrFunction *function, const RelayPortData *data,
-    IrType *inout_type, IrVariable *value, IrVariable **out);
+/* relay_port_read.c: adds the ports of a value to an exported function and makes the value of what
+ * comes in. Runs of the function fail where the ports do not fit together. */
+MUST_CHECK Error *relay_port_read(
+    RelayLower *lower, IrFunction *function, const RelayPortShape *shape, IrVariable **out);
+/* relay_port_write.c: makes what goes out of a value. out_ports, out_types: column_count each. */
+MUST_CHECK Error *relay_port_write(RelayLower *lower, IrBlock *block, const RelayPortShape *shape,
+    IrVariable *value, IrVariable **out_ports, IrType *out_types);
 
-/* relay_ports.c: exports a global under its name. *out_fits: false if its type has no ports. */
-MUST_CHECK Error *relay_lower_export(RelayLower *lower, const RelayGlobal *global);
-/* Whether values of a parameter's and result's types can pass a port. */
-bool relay_has_ports(const RelayGlobal *global);
+/* relay_ports.c: exports a global under its name. *out_exported: false if values of its type have
+ * no ports; where it is required, that is an error. */
+MUST_CHECK Error *relay_lower_export(
+    RelayLower *lower, const RelayGlobal *global, bool required, bool *out_exported);

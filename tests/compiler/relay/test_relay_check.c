@@ -13,8 +13,8 @@ static void test_relay_check_finds_types_of_functions_in_any_order(void **state)
 static void test_relay_check_refuses_what_has_no_ports(void **state) {
     (void)state;
     relay_refused(UNSUPPORTED,
-        "line 1, column 5: the result of @main is of type List[List[Tensor[(), int32]]]",
-        "def @main() { Cons(Cons(1, Nil), Nil) }");
+        "line 1, column 5: the result of @main is of type List[fn () -> Tensor[(), int32]]",
+        "def @main() { Cons(fn () { 1 }, Nil) }");
     relay_refused(UNSUPPORTED, "line 1, column 11: parameter %f of @main is of type fn () -> _",
         "def @main(%f: fn () -> _) { 1 }");
     relay_refused(INVALID, "the program has no @main", "def @f[A](%x: List[A]) -> List[A] { %x }");
