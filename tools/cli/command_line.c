@@ -240,14 +240,20 @@ static void print_options(const CommandOption *options) {
     }
 }
 
-/* Prints the verbs that are listed behind a verb, each followed by the verbs listed behind it.
- * NULL: prints the verbs of commands.def in the same way. */
-static void print_verbs(const char *behind) {
+/* Visits the verbs that are listed behind a verb, each followed by the verbs listed behind it.
+ * NULL: visits the verbs of commands.def in the same way. */
+static void visit_verbs(const char *behind, void (*visit)(const Command *)) {
     for (const Command *at = commands; at->verb; at++) {
         if (behind ? !at->behind || strcmp(at->behind, behind) != 0 : at->behind != NULL) continue;
-        printf("  %-11s %-20s %s\n", at->verb, at->usage, at->summary);
-        print_verbs(at->verb);
+        visit(at);
+        visit_verbs(at->verb, visit);
     }
+}
+
+void command_line_visit_verbs(void (*visit)(const Command *command)) { visit_verbs(NULL, visit); }
+
+static void print_verb(const Command *command) {
+    printf("  %-11s %-20s %s\n", command->verb, command->usage, command->summary);
 }
 
 void command_line_print_help(const Command *command) {
@@ -264,23 +270,17 @@ void command_line_print_help(const Command *command) {
     printf(
         "usage: layover [--home DIR] [--json] [--quiet] VERB ...\n"
         "Stores machine-learning models, runs them, and stops and resumes their executions.\n\n");
-    print_verbs(NULL);
+    command_line_visit_verbs(print_verb);
     printf("\nfor every verb:\n");
     print_options(command_global_options);
-    printf(
-        "\nenvironment:\n"
-        "  LAYOVER_HOME                 the home, where --home does not say so\n"
-        "  LAYOVER_SERVER               a daemon elsewhere: a socket's path, http://HOST:PORT or "
-        "https://HOST:PORT\n"
-        "  LAYOVER_TOKEN                the token to show it\n"
-        "  LAYOVER_CA                   a file of certificates to trust instead of the system's\n"
-        "  LAYOVER_PLUGINS              the folder of liblayover-cuda.so, where it is not "
-        "installed\n"
-        "  LAYOVER_WORKER               the program of devices in a process of their own\n");
-    printf("\nlayover VERB --help tells more. exit codes: 0 done, 1 failed or refused input, 2 "
-           "usage, 3 not found,\n"
-           "4 not allowed, 5 no daemon there, 6 cancelled, 85 suspended, 130 interrupted without a "
-           "checkpoint\n");
+    printf("\nenvironment:\n");
+#define ENVIRONMENT(name, meaning) printf("  %-28s %s\n", name, meaning);
+#include "tools/client/command_texts.def"
+#undef ENVIRONMENT
+    printf("\nlayover VERB --help tells more. exit codes:\n");
+#define EXIT_CODE(number, meaning) printf("  %-4d %s\n", number, meaning);
+#include "tools/client/command_texts.def"
+#undef EXIT_CODE
 }
 
 Error *command_print_json(json_object *owned_object) {

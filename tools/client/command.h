@@ -81,6 +81,8 @@ MUST_CHECK Error *command_line_parse(
 /* Prints the answer to --version. */
 MUST_CHECK Error *command_line_print_version(const CommandContext *context);
 void command_line_print_help(const Command *command);
+/* Calls visit with each verb, in the order of the general help. */
+void command_line_visit_verbs(void (*visit)(const Command *command));
 
 /* Prints the object as one line (JSON or JSON Lines) and frees it. */
 MUST_CHECK Error *command_print_json(json_object *owned_object);
