@@ -1,4 +1,4 @@
-/* Rows in bytes times the codes of weights, for AVX512_VNNI, AVX2 and any machine. */
+/* Rows in bytes times the codes of weights, for AVX512_VNNI and any machine. */
 #include "kernels/cpu/quantized/cpu_blocks_dot.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "kernels/cpu/quantized/cpu_blocks_sums.h"
 #endif
 
-enum { LANES = CPU_BLOCKS_LANES, HALF = LANES / 2, VECTOR = CPU_BLOCKS_VECTOR, WORD = 4 };
+enum { LANES = CPU_BLOCKS_LANES, VECTOR = CPU_BLOCKS_VECTOR, WORD = 4 };
 
 /* Codes without a sign: those of a signed type are moved by half of their range. */
 CPU_INLINE uint32_t flip_of(const CpuBlocks *blocks, uint32_t bits) {
@@ -170,116 +170,6 @@ TARGET_DOT CPU_SPECIALISED void dot_of_512(
         cpu_blocks_store_avx512(sums[r], columns, run->out + r * blocks->columns + column);
 }
 
-/* ---- AVX2: the lanes in two halves ---- */
-
-/* Products of a half's words, each summed. */
-CPU_TARGET_AVX2 CPU_INLINE __m256i words_256(
-    uint32_t bits, __m256i codes, __m256i flip, const uint8_t *a) {
-    if (bits == 8) {
-        const __m256i row = _mm256_loadu_si256((const __m256i *)(const void *)a);
-        codes = _mm256_xor_si256(codes, flip);
-        const __m256i low = _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm256_castsi256_si128(codes)),
-            _mm256_cvtepi8_epi16(_mm256_castsi256_si128(row)));
-        const __m256i high =
-            _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm256_extracti128_si256(codes, 1)),
-                _mm256_cvtepi8_epi16(_mm256_extracti128_si256(row, 1)));
-        return _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8);
-    }
-    const __m256i mask = _mm256_set1_epi8(bits == 4 ? 15 : 3);
-    __m256i sums = _mm256_setzero_si256();
-    CPU_UNROLL for (uint32_t p = 0; p < 8 / bits; p++) {
-        const __m256i row = _mm256_loadu_si256((const __m256i *)(const void *)(a + p * VECTOR));
-        const __m256i code = _mm256_xor_si256(
-            _mm256_and_si256(_mm256_srli_epi16(codes, (int)(p * bits)), mask), flip);
-        sums = _mm256_add_epi16(sums, _mm256_maddubs_epi16(code, row));
-    }
-    return _mm256_madd_epi16(sums, _mm256_set1_epi16(1));
-}
-
-/* A half of a chunk of one column. */
-typedef struct Half256 {
-    __m256i codes;
-    __m256 scales, zeros;
-} Half256;
-
-CPU_TARGET_AVX2 CPU_INLINE Half256 half_256(const CpuBlocksDotRows *run, uint32_t bits, bool zeros,
-    int64_t column, int64_t chunk, int half) {
-    const CpuBlocks *blocks = run->blocks;
-    const CpuBlocksDot *dot = run->dot;
-    const int64_t stride = blocks->depth * (int64_t)bits / 8;
-    const int64_t at = chunk * VECTOR + half * (VECTOR / 2), left = stride - at;
-    const int64_t first = chunk * dot->chunk_codes >> dot->block_shift;
-    const int64_t index = column * blocks->blocks + first;
-    const uint8_t *codes = blocks->codes + column * stride + at;
-    uint8_t part[VECTOR / 2] = {0};
-    if (left < VECTOR / 2) {
-        if (left > 0) memcpy(part, codes, (size_t)left);
-        codes = part;
-    }
-    const int32_t base = dot->block_of[half * HALF];
-    const __m256i block_of = _mm256_sub_epi32(
-        _mm256_loadu_si256((const __m256i *)(const void *)(dot->block_of + half * HALF)),
-        _mm256_set1_epi32(base));
-    Half256 made = {.codes = _mm256_loadu_si256((const __m256i *)(const void *)codes)};
-    const int64_t there = blocks->blocks - first - base;
-    const __m256i mask =
-        _mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)(there < HALF ? there : HALF)),
-            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    made.scales =
-        _mm256_permutevar8x32_ps(_mm256_maskload_ps(blocks->scales + index + base, mask), block_of);
-    if (zeros)
-        made.zeros = _mm256_add_ps(_mm256_set1_ps(half_of(blocks, bits)),
-            _mm256_permutevar8x32_ps(
-                _mm256_maskload_ps(zeros_of(run, column) + first + base, mask), block_of));
-    return made;
-}
-
-/* The lanes of some halves from `first` on, of some rows and columns: [half][row][column]. */
-CPU_TARGET_AVX2 CPU_INLINE void lanes_256(const CpuBlocksDotRows *run, uint32_t bits, bool zeros,
-    int rows, int columns, int64_t column, int first, int halves, __m256 *sums) {
-    const CpuBlocksDot *dot = run->dot;
-    const int64_t planes = 8 / (int64_t)bits, chunk_bytes = (planes + 2) * VECTOR;
-    const int64_t row_bytes = dot->chunks * chunk_bytes;
-    const __m256i flips = _mm256_set1_epi8((char)flip_of(run->blocks, bits));
-    const uint8_t *a = run->a;
-    CPU_UNROLL for (int i = 0; i < halves * rows * columns; i++) sums[i] = _mm256_setzero_ps();
-    for (int64_t i = 0; i < dot->chunks; i++, a += chunk_bytes)
-        CPU_UNROLL for (int c = 0; c < columns; c++) CPU_UNROLL for (int h = 0; h < halves; h++) {
-            const Half256 half = half_256(run, bits, zeros, column + c, i, first + h);
-            CPU_UNROLL for (int r = 0; r < rows; r++) {
-                const uint8_t *from = a + r * row_bytes + (first + h) * (VECTOR / 2);
-                const uint8_t *end = from + planes * VECTOR;
-                __m256i whole = words_256(bits, half.codes, flips, from);
-                if (!zeros)
-                    whole = _mm256_add_epi32(
-                        whole, _mm256_loadu_si256((const __m256i *)(const void *)(end + VECTOR)));
-                __m256 real = _mm256_cvtepi32_ps(whole);
-                if (zeros)
-                    real = _mm256_fnmadd_ps(half.zeros,
-                        _mm256_loadu_ps((const float *)(const void *)(end + VECTOR)), real);
-                __m256 *sum = &sums[(h * rows + r) * columns + c];
-                *sum = _mm256_fmadd_ps(real,
-                    _mm256_mul_ps(half.scales, _mm256_loadu_ps((const float *)(const void *)end)),
-                    *sum);
-            }
-        }
-}
-
-/* The halves of many rows one after the other, so that their sums stay in registers. */
-CPU_TARGET_AVX2 CPU_SPECIALISED void dot_of_256(
-    const CpuBlocksDotRows *run, uint32_t bits, bool zeros, int rows, int columns, int64_t column) {
-    __m256 sums[2 * CPU_BLOCKS_DOT_ROWS];
-    if (rows < CPU_BLOCKS_DOT_ROWS) {
-        lanes_256(run, bits, zeros, rows, columns, column, 0, 2, sums);
-    } else {
-        lanes_256(run, bits, zeros, rows, columns, column, 0, 1, sums);
-        lanes_256(run, bits, zeros, rows, columns, column, 1, 1, sums + rows * columns);
-    }
-    CPU_UNROLL for (int r = 0; r < rows; r++) CPU_UNROLL for (int c = 0; c < columns; c++)
-        run->out[r * run->blocks->columns + column + c] =
-        cpu_blocks_sum_avx2(sums[r * columns + c], sums[(rows + r) * columns + c]);
-}
-
 /* ---- all rows and columns ---- */
 
 /* COLUMNS at a time, then one by one. */
@@ -332,14 +222,13 @@ CPU_TARGET_AVX2 CPU_SPECIALISED void dot_of_256(
     struct level_needs_semicolon
 
 DEFINE_LEVEL(512, TARGET_DOT, 4, 4, 4);
-DEFINE_LEVEL(256, CPU_TARGET_AVX2, 8, 1, 2); /* CPU_BLOCKS_DOT_ROWS */
 #endif
 
-CpuBlocksDotRun *cpu_blocks_dot_for(const CpuDevice *device, uint32_t bits, bool has_zeros) {
+CpuBlocksDotRun *cpu_blocks_dot_for(const CpuDevice *device, const CpuBlocks *blocks) {
 #if defined(__x86_64__)
-    if (device->has_vnni) return dot_512(bits, has_zeros);
-    if (device->level >= CPU_LEVEL_AVX2) return dot_256(bits, has_zeros);
+    if (device->has_vnni) return dot_512(blocks->bits, blocks->has_zeros);
+    if (device->level >= CPU_LEVEL_AVX2) return cpu_blocks_dot_avx2(blocks);
 #endif
-    (void)device, (void)bits, (void)has_zeros;
+    (void)device, (void)blocks;
     return dot_portable;
 }

@@ -42,9 +42,14 @@ typedef struct CpuBlocksDotRows {
     const uint8_t *a; /* rows in bytes */
     int64_t rows;
     int64_t column, columns;
-    float *out;         /* of the first row and column 0 */
-    const float *zeros; /* cpu_blocks_zeros of these columns; NULL without zero points */
+    float *out; /* of the first row and column 0 */
+    /* cpu_blocks_zeros of these columns, with 16 floats that can be read behind them; NULL without
+     * zero points. */
+    const float *zeros;
 } CpuBlocksDotRows;
 
 typedef void CpuBlocksDotRun(const CpuBlocksDotRows *run);
-CpuBlocksDotRun *cpu_blocks_dot_for(const CpuDevice *device, uint32_t bits, bool has_zeros);
+/* For codes of these bits and this sign, with zero points or without. */
+CpuBlocksDotRun *cpu_blocks_dot_for(const CpuDevice *device, const CpuBlocks *blocks);
+/* The one for AVX2 (cpu_blocks_dot_avx2.c). */
+CpuBlocksDotRun *cpu_blocks_dot_avx2(const CpuBlocks *blocks);

@@ -43,10 +43,10 @@ typedef struct Run {
 
 static int64_t at_most(int64_t left, int64_t most) { return left < most ? left : most; }
 
-/* Floats for the zero points of a unit's columns. */
+/* Floats for the zero points of a unit's columns, and what can be read behind them. */
 static int64_t zeros_of_part(const State *state) {
     const int64_t count = at_most(state->blocks.columns, DIRECT_COLUMNS) * state->blocks.blocks;
-    return (count + CPU_BLOCKS_LANES) / CPU_BLOCKS_LANES * CPU_BLOCKS_LANES;
+    return (count / CPU_BLOCKS_LANES + 2) * CPU_BLOCKS_LANES;
 }
 
 /* Writes rows as bytes, in the order of the codes, or as whole vectors with zeros at the end. */
@@ -238,7 +238,7 @@ static void choose_code(const CpuDevice *device, bool in_bytes, State *state) {
     if (in_bytes && blocks->depth > 0) {
         state->dot = cpu_blocks_dot_of(blocks);
         state->quantize = cpu_blocks_quantize_for(level);
-        state->dot_run = cpu_blocks_dot_for(device, blocks->bits, blocks->has_zeros);
+        state->dot_run = cpu_blocks_dot_for(device, blocks);
     } else if (!plain && state->rows <= DIRECT_ROWS && blocks->depth == state->padded &&
                blocks->depth > 0) {
         state->direct = cpu_blocks_rows_for(level, blocks->bits, blocks->is_signed);

@@ -1,6 +1,7 @@
 #pragma once
 /* What the vector kernels of products with weights in blocks share: the sums of vectors. Included
- * by cpu_blocks_rows.c, cpu_blocks_tile.c and cpu_blocks_dot.c. Pure: no state. */
+ * by cpu_blocks_rows.c, cpu_blocks_tile.c, cpu_blocks_dot.c and cpu_blocks_dot_avx2.c. Pure: no
+ * state. */
 #include <immintrin.h>
 
 #include "kernels/cpu/core/cpu_vector.h"
@@ -29,6 +30,18 @@ CPU_TARGET_AVX2 CPU_INLINE float cpu_blocks_sum_avx2(__m256 low, __m256 high) {
     _mm256_storeu_ps(lanes, low);
     _mm256_storeu_ps(lanes + CPU_HALF_LANES, high);
     return cpu_lanes_sum(lanes);
+}
+
+/* cpu_f32x16_sum of four pairs of halves. */
+CPU_TARGET_AVX2 CPU_INLINE __m128 cpu_blocks_sums_avx2(const __m256 *low, const __m256 *high) {
+    __m128 all[4], pairs[2];
+    CPU_UNROLL for (int i = 0; i < 4; i++) {
+        const __m256 lanes = _mm256_add_ps(low[i], high[i]);
+        all[i] = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1));
+    }
+    CPU_UNROLL for (int i = 0; i < 2; i++) pairs[i] = _mm_add_ps(
+        _mm_unpacklo_ps(all[2 * i], all[2 * i + 1]), _mm_unpackhi_ps(all[2 * i], all[2 * i + 1]));
+    return _mm_add_ps(_mm_movelh_ps(pairs[0], pairs[1]), _mm_movehl_ps(pairs[1], pairs[0]));
 }
 
 /* The sums of one vector, or of a multiple of four. */

@@ -46,7 +46,7 @@ static void check(uint32_t bits, int64_t block, bool is_signed, bool has_zeros) 
             if (any.level > cpu_device(kernel_cpu_device())->level) break;
             if (any.has_vnni && !cpu_device(kernel_cpu_device())->has_vnni) break;
             run.out = level == 0 ? wanted : made;
-            cpu_blocks_dot_for(&any, bits, has_zeros)(&run);
+            cpu_blocks_dot_for(&any, &blocks)(&run);
             if (level > 0)
                 assert_memory_equal(made, wanted, (size_t)(count * COLUMNS) * sizeof *made);
         }
