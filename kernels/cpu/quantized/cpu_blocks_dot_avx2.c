@@ -105,10 +105,10 @@ CPU_TARGET_AVX2 CPU_INLINE void add_half(Form form, bool zeros, int rows, const 
     int half, const Source *from, const uint8_t *a, int64_t row_bytes, __m256 *sums, int step) {
     const int64_t planes = planes_of(form);
     __m256i codes[PLANES_MAX];
-    __m256 zero = _mm256_setzero_ps();
-    take_codes(form, fixed, from->codes + half * (VECTOR / 2), codes);
     const __m256 scales = spread(form, fixed, half, from->scales);
-    if (zeros) zero = _mm256_add_ps(spread(form, fixed, half, from->zeros), fixed->half);
+    const __m256 zero = zeros ? _mm256_add_ps(spread(form, fixed, half, from->zeros), fixed->half)
+                              : _mm256_setzero_ps();
+    take_codes(form, fixed, from->codes + half * (VECTOR / 2), codes);
     CPU_UNROLL for (int r = 0; r < rows; r++) {
         const uint8_t *row = a + r * row_bytes + half * (VECTOR / 2);
         const uint8_t *end = row + planes * VECTOR;
