@@ -153,6 +153,13 @@ Error *file_output_create(const char *path, FileOutput **out) {
     return NULL;
 }
 
+Error *file_output_make_private(FileOutput *output) {
+    if (!output->temporary) FAIL(INVALID, "%s is a device, which cannot be private", output->path);
+    if (fchmod(output->descriptor, S_IRUSR | S_IWUSR) != 0)
+        return io_error("change the rights of", output->path);
+    return NULL;
+}
+
 Error *file_output_write_at(FileOutput *output, uint64_t offset, const void *data, size_t size) {
     for (size_t done = 0; done < size;) {
         ssize_t put = pwrite(

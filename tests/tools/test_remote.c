@@ -11,6 +11,7 @@
 #include "tests/scheduler/http_fixtures.h"
 #include "tests/tools/tools_fixtures.h"
 #include "tools/client/job_watch.h"
+#include "tools/remote/job_follow.h"
 #include "tools/client/nearest_model.h"
 
 enum { TEXT_SIZE = 16384 };
@@ -327,8 +328,8 @@ static void test_remote_knows_what_an_end_is(void **state) {
     assert_int_equal(job_watch_exit_code("failed"), 1);
     assert_int_equal(job_watch_exit_code("cancelled"), 6);
     assert_int_equal(job_watch_exit_code("suspended"), 85);
-    assert_true(job_watch_is_end("moved") && job_watch_is_end("released"));
-    assert_false(job_watch_is_end("suspended") || job_watch_is_end("running"));
+    assert_true(job_follow_is_end("moved") && job_follow_is_end("released"));
+    assert_false(job_follow_is_end("suspended") || job_follow_is_end("running"));
 }
 
 int test_remote(void) {

@@ -5,9 +5,10 @@
 #include "scheduler/http/client/json_fields.h"
 #include "tools/client/job_checkpoint.h"
 #include "tools/client/job_watch.h"
-#include "tools/client/output_pieces.h"
+#include "tools/remote/output_pieces.h"
 #include "tools/client/output_show.h"
 #include "tools/client/route_call.h"
+#include "tools/remote/job_request.h"
 
 const CommandOption command_result_options[] = {
     OUTPUT_OPTION,
@@ -101,14 +102,10 @@ static void tell_new_name(const CommandContext *context, json_object *job) {
 
 Error *command_restore(CommandContext *context) {
     OWN(HttpClient, client) = NULL;
-    TextBuilder OWN_TEXT(path) = {0};
     json_object *job;
-    const char *device = command_option(context, "device");
     TRY(remote_need(context, &client));
-    remote_path(&path, ROUTE_CHECKPOINT_RESTORE, NULL);
-    if (command_flag(context, "with-outputs")) http_client_query(&path, "with_outputs", "1");
-    if (device) http_client_query(&path, "device", device);
-    TRY(remote_send_file(client, &path, context->arguments[0], &job));
+    TRY(job_request_restore(client, context->arguments[0], command_flag(context, "with-outputs"),
+        command_option(context, "device"), &job));
     tell_new_name(context, job);
     return route_call_show(context, job, "{job} {state}");
 }

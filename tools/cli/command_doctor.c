@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "base/allocator.h"
@@ -12,6 +13,7 @@
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "store/database/store.h"
+#include "tools/client/colour.h"
 #include "tools/client/remote.h"
 #include "tools/run/image_decode.h"
 
@@ -152,9 +154,13 @@ static const Check library_checks[] = {
 /* ---- the answer ---- */
 
 static void print_finding(json_object *finding) {
-    const char *help = remote_text(finding, "help");
-    printf("%-8s %-14s %s%s%s\n", remote_text(finding, "state"), remote_text(finding, "check"),
-        remote_text(finding, "found"), *help ? "; " : "", help);
+    const char *help = remote_text(finding, "help"), *state = remote_text(finding, "state");
+    const Colour colour = strcmp(state, "ok") == 0       ? COLOUR_GREEN
+                          : strcmp(state, "failed") == 0 ? COLOUR_RED
+                                                         : COLOUR_YELLOW;
+    printf("%s%-8s%s %-14s %s%s%s\n", colour_begin(STDOUT_FILENO, colour), state,
+        colour_end(STDOUT_FILENO), remote_text(finding, "check"), remote_text(finding, "found"),
+        *help ? "; " : "", help);
 }
 
 /* Whether the error only says that something is not there. */

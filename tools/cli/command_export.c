@@ -4,6 +4,7 @@
 #include "scheduler/node/model_loader.h"
 #include "tools/relax/model_relax.h"
 #include "tools/client/remote_models.h"
+#include "tools/remote/model_request.h"
 #include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_export_options[] = {{0}};
@@ -46,7 +47,7 @@ static Error *fetch_version(
     char reference[MODEL_REFERENCE_SIZE];
     (void)snprintf(reference, sizeof reference, "%s@%lld", remote_text(version, "model"),
         (long long)remote_int(version, "version"));
-    return remote_models_fetch(client, reference, path, out_bytes);
+    return model_request_fetch(client, reference, path, out_bytes);
 }
 
 Error *command_export(CommandContext *context) {
@@ -56,7 +57,7 @@ Error *command_export(CommandContext *context) {
     uint64_t bytes = 0;
     TRY(remote_find(context, &client));
     if (client) {
-        TRY(remote_models_get(client, reference, &object));
+        TRY(model_request_get(client, reference, &object));
         json_object_object_del(object, "functions");
         Error *error = wants_source(path) ? export_source(context, client, &bytes)
                                           : fetch_version(client, object, path, &bytes);

@@ -90,13 +90,12 @@ Error *command_watch(CommandContext *context) {
     TRY(remote_need(context, &client));
     Progress progress = progress_start(context, context->arguments[0]);
     JobWatch watch = {.context = context,
-        .client = client,
-        .job = context->arguments[0],
-        .since = since,
+        .follow = {.client = client, .job = context->arguments[0], .since = since},
         .show = true,
         .progress = &progress};
     Error *error = job_watch_run(&watch);
     progress_end(&progress);
-    if (!error && progress.shown) printf("%s %s %s\n", watch.job, watch.state, watch.why);
+    if (!error && progress.shown)
+        printf("%s %s %s\n", watch.follow.job, watch.follow.state, watch.follow.why);
     return error;
 }

@@ -1,10 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "include/layover.h"
 #include "scheduler/http/client/json_fields.h"
+#include "tools/client/colour.h"
 #include "tools/client/route_call.h"
 
 static Error *send_call(CommandContext *context) {
@@ -39,6 +41,8 @@ const Command commands[] = {
 const CommandOption command_global_options[] = {
     {"home", "DIR", false,
         "the store's directory; default $LAYOVER_HOME, else $XDG_DATA_HOME/layover"},
+    {"server", "S", false,
+        "the daemon to ask: a profile of layover login, a socket's path, http:// or https://"},
     {"json", NULL, false, "answers as JSON: an object, or JSON Lines for lists"},
     {"quiet", NULL, false, "no progress"},
     {"tenant", "T", false, "acts for this tenant; default: default"},
@@ -86,6 +90,8 @@ Error *command_integer(const CommandContext *context, const char *name, int64_t 
 static void set_global(CommandContext *context, const char *name, const char *value) {
     if (strcmp(name, "home") == 0)
         context->home = value;
+    else if (strcmp(name, "server") == 0)
+        context->server = value;
     else if (strcmp(name, "tenant") == 0)
         context->tenant = value;
     else if (strcmp(name, "json") == 0)
@@ -268,7 +274,7 @@ void command_line_print_help(const Command *command) {
         return;
     }
     printf(
-        "usage: layover [--home DIR] [--json] [--quiet] VERB ...\n"
+        "usage: layover [--home DIR] [--server S] [--json] [--quiet] VERB ...\n"
         "Stores machine-learning models, runs them, and stops and resumes their executions.\n\n");
     command_line_visit_verbs(print_verb);
     printf("\nfor every verb:\n");
@@ -316,7 +322,8 @@ Error *command_explain_reference(const CommandContext *context, Error *owned_err
 
 void command_print_error(const CommandContext *context, const Error *error) {
     if (!context->json) {
-        (void)fprintf(stderr, "layover: %s\n", error_message(error));
+        (void)fprintf(stderr, "%slayover:%s %s\n", colour_begin(STDERR_FILENO, COLOUR_RED),
+            colour_end(STDERR_FILENO), error_message(error));
         return;
     }
     json_object *inner = json_object_new_object(), *outer = json_object_new_object();

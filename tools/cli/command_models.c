@@ -3,6 +3,7 @@
 #include "scheduler/http/routes/model_json.h"
 #include "tools/client/model_print.h"
 #include "tools/client/remote_models.h"
+#include "tools/remote/model_request.h"
 #include "scheduler/http/client/json_fields.h"
 
 const CommandOption command_models_options[] = {{0}};
@@ -53,7 +54,7 @@ Error *command_rm(CommandContext *context) {
     json_object *object;
     TRY(remote_find(context, &client));
     if (client)
-        TRY(remote_models_remove(client, context->arguments[0], &object));
+        TRY(model_request_remove(client, context->arguments[0], &object));
     else {
         TRY(model_access_open(context, true, &access));
         TRY(models_remove(access.store, access.tenant, context->arguments[0], &count));

@@ -2,20 +2,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/allocator.h"
-#include "base/file.h"
 #include "scheduler/http/client/json_fields.h"
 #include "store/accounts/tokens.h"
 #include "tools/client/route_call.h"
+#include "tools/remote/private_file.h"
 
 const CommandOption command_node_options[] = {
     {"token", "T", false, "of add: made there with token create --role node"},
-    {"token-file", "FILE", false, "the same from a file, where no list of processes shows it"},
+    {"token-file", "FILE", false,
+        "the same from a file of mode 0600, where no list of processes shows it"},
     {"fingerprint", "F", false, "of add: its key, as that node's serve says; default: is asked"},
     {0},
 };
 
-enum { TOKEN_FILE_MAX = 4096, ANSWER_SIZE = 16 };
+enum { ANSWER_SIZE = 16 };
 
 static void print_node(json_object *node) {
     const char *key = remote_text(node, "fingerprint");
@@ -39,29 +39,19 @@ static const RouteCall remove_node = {
     .line = "node {node} removed",
 };
 
-/* The file's first line. */
-static Error *read_token(const char *path, char out[TOKEN_TEXT_SIZE]) {
-    uint8_t *data;
-    size_t size, length = 0;
-    TRY(file_read(path, TOKEN_FILE_MAX, &data, &size));
-    while (length < size && data[length] > ' ' && data[length] <= '~') length++;
-    bool fits = length > 0 && length < TOKEN_TEXT_SIZE;
-    if (fits) memcpy(out, data, length);
-    memory_unmap(data, size);
-    if (!fits) FAIL(INVALID, "--token-file %s: there is no token in it", path);
-    out[length] = 0;
-    return NULL;
-}
-
 static Error *find_token(const CommandContext *context, char out[TOKEN_TEXT_SIZE]) {
     const char *text = command_option(context, "token");
     const char *path = command_option(context, "token-file");
     if (!text == !path)
         FAIL(USAGE, "node add: one of --token and --token-file is wanted; it is made there with "
                     "token create --role node");
-    if (path) return read_token(path, out);
-    if (strlen(text) >= TOKEN_TEXT_SIZE) FAIL(INVALID, "--token: this is no token");
-    (void)snprintf(out, TOKEN_TEXT_SIZE, "%s", text);
+    char *line = NULL;
+    if (path) TRY(error_wrap(private_file_read_line(path, &line), "--token-file"));
+    const char *token = path ? line : text;
+    const bool fits = strlen(token) < TOKEN_TEXT_SIZE;
+    if (fits) (void)snprintf(out, TOKEN_TEXT_SIZE, "%s", token);
+    private_file_release(line);
+    if (!fits) FAIL(INVALID, "%s: this is no token", path ? "--token-file" : "--token");
     return NULL;
 }
 

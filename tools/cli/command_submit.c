@@ -1,10 +1,12 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "tools/run/input_options.h"
 #include "tools/run/job_inputs.h"
+#include "tools/client/colour.h"
 #include "tools/client/job_watch.h"
 #include "tools/client/progress.h"
 
@@ -93,17 +95,16 @@ static void print_submitted(json_object *job) {
 static Error *wait_for(CommandContext *context, HttpClient *client, json_object *job) {
     Progress progress = progress_start(context, "running");
     JobWatch watch = {.context = context,
-        .client = client,
-        .job = remote_text(job, "job"),
-        .until_suspended = true,
+        .follow = {.client = client, .job = remote_text(job, "job"), .until_suspended = true},
         .progress = &progress};
     Error *error = job_watch_run(&watch);
     progress_end(&progress);
     TRY(error);
-    context->exit_code = job_watch_exit_code(watch.state);
+    context->exit_code = job_watch_exit_code(watch.follow.state);
     /* replaces the state of the submission's answer */
-    json_object_object_add(job, "state", json_object_new_string(watch.state));
-    if (watch.why[0]) json_object_object_add(job, "why", json_object_new_string(watch.why));
+    json_object_object_add(job, "state", json_object_new_string(watch.follow.state));
+    if (watch.follow.why[0])
+        json_object_object_add(job, "why", json_object_new_string(watch.follow.why));
     return NULL;
 }
 
@@ -115,8 +116,9 @@ static void warn_of_deadline(json_object *job) {
         return;
     remote_print_time(remote_real(job, "earliest_end"), end);
     (void)fprintf(stderr,
-        "layover: warning: the deadline cannot be promised: as things stand the job ends at %s\n",
-        end);
+        "%slayover: warning:%s the deadline cannot be promised: as things stand the job ends at "
+        "%s\n",
+        colour_begin(STDERR_FILENO, COLOUR_YELLOW), colour_end(STDERR_FILENO), end);
 }
 
 Error *command_submit(CommandContext *context) {

@@ -25,7 +25,8 @@ enum { EXIT_SUSPENDED = 85 }; /* a checkpoint is left to continue from */
 
 typedef struct CommandContext {
     const Command *command;
-    const char *home; /* --home; NULL: the default */
+    const char *home;   /* --home; NULL: the default */
+    const char *server; /* --server: an address or a profile's name; NULL: not given */
     const char *tenant;
     bool json, quiet, embedded;
     const char *arguments[COMMAND_ARGUMENTS_MAX];

@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "scheduler/http/routes/model_json.h"
+#include "tools/client/colour.h"
 #include "tools/client/remote.h"
 
 void model_print_header(void) {
@@ -80,7 +82,8 @@ void model_print_warnings(
     for (const char *line = text_builder_get(warnings); *line;) {
         const int size = (int)strcspn(line, "\n");
         if (!context->json && !context->quiet)
-            (void)fprintf(stderr, "layover: warning: %.*s\n", size, line);
+            (void)fprintf(stderr, "%slayover: warning:%s %.*s\n",
+                colour_begin(STDERR_FILENO, COLOUR_YELLOW), colour_end(STDERR_FILENO), size, line);
         line += size + (line[size] == '\n');
     }
     if (inout_object) model_warnings_json(warnings, inout_object);

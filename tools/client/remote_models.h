@@ -9,13 +9,6 @@ MUST_CHECK Error *remote_models_show(const CommandContext *context, HttpClient *
 /* Sends a file; format and precision may be NULL. */
 MUST_CHECK Error *remote_models_register(const CommandContext *context, HttpClient *client,
     const char *format, const char *precision, json_object **out);
-/* Fetches a stored version as a file. reference: NAME, NAME@3, NAME@alias. */
-MUST_CHECK Error *remote_models_fetch(
-    HttpClient *client, const char *reference, const char *path, uint64_t *out_bytes);
-/* Reads a model's description with its functions. */
-MUST_CHECK Error *remote_models_get(HttpClient *client, const char *reference, json_object **out);
-MUST_CHECK Error *remote_models_remove(
-    HttpClient *client, const char *reference, json_object **out);
 /* Loads an executable into memory through a temporary file. */
 MUST_CHECK Error *remote_models_load(
     HttpClient *client, const char *reference, ModelAccess *access, Executable **out_executable);

@@ -11,7 +11,7 @@
 #include "scheduler/http/client/json_body.h"
 #include "serialize/arrays/array_values.h"
 #include "serialize/arrays/npy.h"
-#include "serialize/arrays/npz.h"
+#include "tools/remote/job_request.h"
 #include "tools/run/input_shape.h"
 #include "tools/run/input_value.h"
 #include "tools/run/remote_signature.h"
@@ -129,16 +129,6 @@ static Error *add_folder(
     return array_list_add(list, &all);
 }
 
-static Error *write_file(const char *path, const ArrayList *list) {
-    OWN(FileOutput, output) = NULL;
-    OWN(NpzWriter, writer) = NULL;
-    TRY(file_output_create(path, &output));
-    TRY(npz_writer_create(output, &writer));
-    for (size_t i = 0; i < list->count; i++) TRY(npz_writer_add(writer, &list->items[i]));
-    TRY(npz_writer_finish(writer));
-    return file_output_commit(output);
-}
-
 Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInputs *out) {
     JobInputs OWN_INPUTS(inputs) = {0};
     ArrayList OWN_ARRAYS(list) = {0};
@@ -163,7 +153,7 @@ Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInp
     if (signature.model)
         TRY(input_shape_check_options(context, &signature.executable.functions[function]));
     TRY(temporary_file_create(&inputs.made));
-    TRY(write_file(inputs.made.path, &list));
+    TRY(job_request_write_inputs(inputs.made.path, &list));
     *out = inputs;
     inputs.made.exists = false;
     return NULL;
@@ -171,21 +161,6 @@ Error *job_inputs_make(const CommandContext *context, HttpClient *client, JobInp
 
 Error *job_inputs_send(
     HttpClient *client, json_object *policy, const JobInputs *inputs, json_object **out_job) {
-    HttpClientReply OWN_REPLY(reply) = {0};
-    const char *text = json_object_to_json_string_ext(policy, JSON_C_TO_STRING_PLAIN);
-    if (!text) FAIL(OUT_OF_MEMORY, "no memory for a request");
-    HttpClientCall call = {
-        .method = HTTP_METHOD_POST,
-        .path = route_info(ROUTE_JOB_SUBMIT)->pattern,
-        .parts = {{.name = "policy",
-                      .content_type = "application/json",
-                      .data = text,
-                      .size = strlen(text)},
-            {.name = "inputs",
-                .content_type = "application/octet-stream",
-                .path = inputs->given ? inputs->given : inputs->made.path}},
-        .part_count = 2,
-    };
-    TRY(http_client_call(client, &call, &reply));
-    return remote_parse(text_builder_get(&reply.text), out_job);
+    return job_request_submit(
+        client, policy, inputs->given ? inputs->given : inputs->made.path, out_job);
 }

@@ -2,7 +2,7 @@
 /* Sends a job's inputs to a daemon: all --input options as one .npz file. Callers:
  * command_submit.c, remote_run.c. Threads: the main thread. */
 #include "tools/client/remote.h"
-#include "tools/client/temporary_file.h"
+#include "tools/remote/temporary_file.h"
 
 typedef struct JobInputs {
     const char *given; /* the caller's own file; NULL: `made` has the inputs */

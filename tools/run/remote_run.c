@@ -12,7 +12,7 @@
 #include "tools/client/job_checkpoint.h"
 #include "tools/run/job_inputs.h"
 #include "tools/client/job_watch.h"
-#include "tools/client/output_pieces.h"
+#include "tools/remote/output_pieces.h"
 #include "tools/client/progress.h"
 #include "tools/run/run_report.h"
 #include "tools/run/run_signals.h"
@@ -67,17 +67,17 @@ static Error *pass_signal(
     const CommandContext *context, JobWatch *watch, RunSignal signal, bool *out_over) {
     *out_over = false;
     if (signal == RUN_SIGNAL_PAUSE) {
-        TRY(change(watch->client, ROUTE_JOB_SUSPEND, watch->job));
+        TRY(change(watch->follow.client, ROUTE_JOB_SUSPEND, watch->follow.job));
         (void)raise(SIGSTOP); /* returns after SIGCONT */
-        return change(watch->client, ROUTE_JOB_RESUME, watch->job);
+        return change(watch->follow.client, ROUTE_JOB_RESUME, watch->follow.job);
     }
     *out_over = true;
     if (!command_flag(context, "checkpoint")) {
-        TRY(change(watch->client, ROUTE_JOB_CANCEL, watch->job));
+        TRY(change(watch->follow.client, ROUTE_JOB_CANCEL, watch->follow.job));
         FAIL(INTERRUPTED, "stopped by a signal; --checkpoint FILE would have kept what was done");
     }
-    (void)snprintf(watch->state, sizeof watch->state, "suspended");
-    return change(watch->client, ROUTE_JOB_SUSPEND, watch->job);
+    (void)snprintf(watch->follow.state, sizeof watch->follow.state, "suspended");
+    return change(watch->follow.client, ROUTE_JOB_SUSPEND, watch->follow.job);
 }
 
 static Error *follow(const CommandContext *context, JobWatch *watch) {
@@ -132,30 +132,29 @@ static Error *finish(CommandContext *context, HttpClient *client, const char *id
     Progress progress = progress_start(context, "running");
     progress_update(&progress, 0, 0);
     JobWatch watch = {.context = context,
-        .client = client,
-        .job = id,
-        .until_suspended = true,
+        .follow = {.client = client, .job = id, .until_suspended = true},
         .interrupted = was_signalled,
         .progress = &progress};
     Error *error = follow(context, &watch);
     progress_end(&progress);
     TRY(error);
     TRY(remote_ask_route(client, ROUTE_JOB_GET, &id, &job));
-    bool suspended = strcmp(watch.state, "suspended") == 0;
+    bool suspended = strcmp(watch.follow.state, "suspended") == 0;
     if (suspended && command_flag(context, "checkpoint")) {
         TRY(job_checkpoint_fetch(
             client, context, id, command_option(context, "checkpoint"), true, &bytes));
         forget(client, id);
-        context->exit_code = job_watch_exit_code(watch.state);
-    } else if (strcmp(watch.state, "succeeded") == 0) {
+        context->exit_code = job_watch_exit_code(watch.follow.state);
+    } else if (strcmp(watch.follow.state, "succeeded") == 0) {
         TRY(file ? output_pieces_fetch(client, job, file, &reply)
                  : output_pieces_read(client, job, &outputs, &reply));
         forget(client, id);
     } else {
-        bool cancelled = strcmp(watch.state, "cancelled") == 0;
+        bool cancelled = strcmp(watch.follow.state, "cancelled") == 0;
         if (!suspended) forget(client, id);
         return error_make(cancelled ? ERROR_CANCELLED : ERROR_FAILED, __FILE__, __LINE__,
-            "job %s %s%s%s", id, watch.state, watch.why[0] ? ": " : "", watch.why);
+            "job %s %s%s%s", id, watch.follow.state, watch.follow.why[0] ? ": " : "",
+            watch.follow.why);
     }
     return print_answer(context, job, suspended, bytes, suspended || file ? NULL : &outputs);
 }

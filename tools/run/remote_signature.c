@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "tools/client/remote_models.h"
+#include "tools/remote/model_request.h"
 
 void remote_signature_deinit(RemoteSignature *signature) {
     for (uint32_t i = 0; i < signature->executable.function_count; i++)
@@ -68,7 +69,7 @@ static Error *read_function(json_object *from, Function *function) {
 Error *remote_signature_fetch(HttpClient *client, const char *reference, RemoteSignature *out) {
     RemoteSignature OWN_SIGNATURE(signature) = {0};
     void *memory;
-    TRY(remote_models_get(client, reference, &signature.model));
+    TRY(model_request_get(client, reference, &signature.model));
     json_object *functions = remote_field(signature.model, "functions");
     const size_t count = length_of(functions);
     if (count == 0 || count > EXECUTABLE_CONSTANTS_MAX)

@@ -93,6 +93,9 @@ def test_the_key_is_compared_by_people(here, there, tmp_path):
     assert listed(here) == {}
     path = tmp_path / "token"
     path.write_text(token + "\n")
+    path.chmod(0o644)
+    here.home.refuses("node", "add", "there", url(there), "--token-file", path, code=FORBIDDEN, words=["chmod 600"])
+    path.chmod(0o600)
     here.home.call("node", "add", "there", url(there), "--token-file", path, "--fingerprint", there.ready["fingerprint"])
     assert listed(here)["there"]["reachable"]
 

@@ -1,4 +1,4 @@
-#include "tools/client/temporary_file.h"
+#include "tools/remote/temporary_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Fetches all visible outputs of a job from a daemon, which sends them in pieces. Callers:
  * command_changes.c, remote_run.c. Threads: the main thread. */
 #include "serialize/arrays/array_list.h"
-#include "tools/client/remote.h"
+#include "tools/remote/remote_request.h"
 
 /* Writes the outputs to the file at path: the daemon's answer unchanged if it has all outputs, else
  * the arrays of all answers; those of a batch job are joined.

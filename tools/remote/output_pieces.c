@@ -1,4 +1,4 @@
-#include "tools/client/output_pieces.h"
+#include "tools/remote/output_pieces.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/name_map.h"
 #include "serialize/arrays/npz.h"
-#include "tools/client/temporary_file.h"
+#include "tools/remote/temporary_file.h"
 
 /* The arrays of one name, in the order of the answers. */
 typedef struct Group {
