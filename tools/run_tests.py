@@ -7,7 +7,8 @@ build), limits (how long one tenant waits beside another, with nothing else on t
 --changed: of plain and the folders, what the changes since the branch left main can break, within three minutes; what
 that leaves out is named.
 Minutes each, and only by name: looks (how long a kernel runs without looking at the stop: the kernels are compiled once
-more), adding (the diffs of docs/adding.md are built and their cases run).
+more), adding (the diffs of docs/adding.md are built and their cases run), page (the daemon's page in Chromium, of Debian's
+packages chromium and chromium-driver).
 """
 import collections
 import concurrent.futures
@@ -75,7 +76,8 @@ SANITIZERS = {
 LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
 ALONE = ("limits",)
 ADDING = "tests/end_to_end/commands/test_adding.py::test_the_cases_of_a_diff_run"
-BY_NAME = ("looks", "adding")
+PAGE = "tests/end_to_end/page"
+BY_NAME = ("looks", "adding", "page")
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
     "nodes": ("plain", ["tests/end_to_end/nodes"], {}),
@@ -83,6 +85,7 @@ END_TO_END = {
     "service": ("plain", ["tests/end_to_end/service", f"--ignore={LIMITS}"], {}),
     "commands": ("plain", ["tests/end_to_end/commands", f"--deselect={ADDING}"], {}),
     "adding": ("plain", [ADDING], {}),
+    "page": ("plain", [PAGE], {}),
     "hostile": ("asan", ["tests/end_to_end/commands/test_bad_input.py", "tests/end_to_end/commands/test_usage.py",
                          "tests/end_to_end/service/test_daemon_bad_input.py", "tests/end_to_end/service/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),

@@ -22,6 +22,7 @@
 #include "scheduler/http/client/daemon_record.h"
 #include "scheduler/http/server/http_server.h"
 #include "scheduler/http/client/server_key.h"
+#include "scheduler/http/server/http_sessions.h"
 #include "scheduler/http/server/store_accounts.h"
 #include "scheduler/daemon/housekeeping.h"
 #include "scheduler/service/job_service.h"
@@ -57,6 +58,7 @@ typedef struct Daemon {
     Migrations *migrations;
     NodeDrain *drain;
     MemoryBudget *compile_memory;
+    HttpSessions *sessions;
     HttpService http;
     HttpServer *server;
     char *certificate, *key; /* PEM; NULL: no TLS */
@@ -70,6 +72,7 @@ typedef struct Daemon {
 static void daemon_close(Daemon *daemon) {
     if (daemon->recorded) daemon_record_remove(daemon->options->home);
     http_server_close(daemon->server);
+    http_sessions_release(daemon->sessions);
     memory_budget_release(daemon->compile_memory);
     node_drain_release(daemon->drain);
     migrations_release(daemon->migrations);
@@ -245,10 +248,12 @@ static Error *open_server(Daemon *daemon) {
         server.tls_key = daemon->key;
     }
     TRY(compile_memory_create(&daemon->compile_memory));
+    TRY(http_sessions_create(clock_real(), &daemon->sessions));
     daemon->http = (HttpService){.store = daemon->store,
         .catalog = daemon->catalog,
         .pool = daemon->pool,
         .accounts = store_accounts(daemon->settings),
+        .sessions = daemon->sessions,
         .jobs = job_service_api(daemon->jobs),
         .migrations = daemon->migrations,
         .drain = daemon->drain,

@@ -17,6 +17,7 @@ typedef enum EntryKind {
     TENANT_BY_ID,
     TENANT_BY_NAME,
     TOKEN_BY_TEXT,
+    TOKEN_BY_ID,
     MODEL_BY_NAME,
     OUTLINE_BY_IDENTITY, /* one for all tenants that have the executable */
 } EntryKind;
@@ -156,6 +157,8 @@ static Error *read_entry(Store *store, TenantId tenant, const void *name, Entry 
         return store_find_tenant(store, name, &out->id);
     case TOKEN_BY_TEXT:
         return tokens_check(store, name, &out->token);
+    case TOKEN_BY_ID:
+        return tokens_find(store, *(const int64_t *)name, &out->token);
     case MODEL_BY_NAME:
         return read_model(store, tenant, name, out);
     case OUTLINE_BY_IDENTITY:
@@ -195,6 +198,13 @@ Error *settings_cache_find_tenant(SettingsCache *cache, const char *name, Tenant
 Error *settings_cache_check_token(SettingsCache *cache, const char *text, Token *out_token) {
     Entry entry;
     TRY(get(cache, TOKEN_BY_TEXT, 0, text, strlen(text), &entry));
+    *out_token = entry.token;
+    return NULL;
+}
+
+Error *settings_cache_find_token(SettingsCache *cache, int64_t id, Token *out_token) {
+    Entry entry;
+    TRY(get(cache, TOKEN_BY_ID, 0, &id, sizeof id, &entry));
     *out_token = entry.token;
     return NULL;
 }

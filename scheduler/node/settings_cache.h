@@ -29,6 +29,8 @@ MUST_CHECK Error *settings_cache_find_tenant(
 /* Errors: REFUSED the token is not valid. */
 MUST_CHECK Error *settings_cache_check_token(
     SettingsCache *cache, const char *text, Token *out_token);
+/* The token with this number. Errors: REFUSED no such token, or it was revoked. */
+MUST_CHECK Error *settings_cache_find_token(SettingsCache *cache, int64_t id, Token *out_token);
 /* reference: NAME, NAME@3, NAME@alias. out_outline: the executable without its constants' data;
  * one reference to it. Errors: NOT_FOUND, INVALID; as model_loader_read_outline. */
 MUST_CHECK Error *settings_cache_get_model(SettingsCache *cache, TenantId tenant,

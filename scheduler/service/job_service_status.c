@@ -3,6 +3,18 @@
 
 #include "scheduler/service/job_service_internal.h"
 
+/* A tenant that was removed meanwhile has no name any more. */
+static Error *tell_running(
+    JobService *service, const ControlDeviceStatus *status, JobsApiDevice *device) {
+    Tenant tenant;
+    job_id_print(status->job, device->job);
+    Error *error = settings_cache_get_tenant(service->settings, status->tenant, &tenant);
+    if (!error) (void)snprintf(device->tenant, sizeof device->tenant, "%s", tenant.name);
+    if (error_code(error) != ERROR_NOT_FOUND) return error;
+    error_free(error);
+    return NULL;
+}
+
 Error *job_service_devices(
     void *self, const Caller *caller, JobsApiDeviceVisitor *visit, void *context) {
     JobService *service = self;
@@ -17,7 +29,7 @@ Error *job_service_devices(
         (void)snprintf(device.device, sizeof device.device, "%s", status.name);
         (void)snprintf(device.name, sizeof device.name, "%s", status.kind);
         if (status.job.number && (caller->role == CALLER_ADMIN || status.tenant == caller->tenant))
-            job_id_print(status.job, device.job);
+            TRY(tell_running(service, &status, &device));
         TRY(visit(context, &device));
     }
     return NULL;

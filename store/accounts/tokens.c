@@ -224,3 +224,13 @@ Error *tokens_check(Store *store, const char *text, Token *out_token) {
     *out_token = token;
     return NULL;
 }
+
+Error *tokens_find(Store *store, int64_t id, Token *out_token) {
+    bool found;
+    Digest hash;
+    OWN(Connection, catalog) = NULL;
+    TRY(store_borrow_reader(store, DATABASE_CATALOG, &catalog));
+    TRY(read_by_id(catalog, id, &found, out_token, &hash));
+    if (!found) FAIL(REFUSED, "this token is not valid");
+    return NULL;
+}

@@ -60,3 +60,6 @@ MUST_CHECK Error *tokens_list(Store *store, int64_t after, size_t count_max, Tok
 /* Finds the token with this text. Takes as long for a wrong secret as for the right one.
  * Errors: REFUSED no such token. */
 MUST_CHECK Error *tokens_check(Store *store, const char *text, Token *out_token);
+/* Finds the token with this number, for a caller that has shown its text before. Errors: REFUSED no
+ * such token. */
+MUST_CHECK Error *tokens_find(Store *store, int64_t id, Token *out_token);

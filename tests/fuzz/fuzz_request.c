@@ -3,7 +3,7 @@
  *
  *   METHOD TARGET
  *   name: value          authorization (user, admin, node stand for tokens), content-type,
- * content-encoding, tcp
+ * content-encoding, host, cookie, origin, sec-fetch-site, tls, tcp
  *
  *   body
  *
@@ -18,6 +18,7 @@
 
 #include "scheduler/http/server/http_body.h"
 #include "scheduler/http/server/http_service.h"
+#include "scheduler/http/server/http_sessions.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/scheduler/memory_jobs.h"
 #include "vm/assembly/assembly.h"
@@ -27,6 +28,7 @@ enum { HEADERS_MAX = 16, BODY_MAX = 1 << 20, TENANT_OTHER = 2 };
 static struct {
     char folder[64];
     Store *store;
+    HttpSessions *sessions;
     MemoryJobs jobs;
     HttpService service;
 } fuzz;
@@ -40,6 +42,11 @@ static Error *check_token(void *self, const char *token, Caller *out_caller) {
                 : token[0] == 'a' ? CALLER_ADMIN
                                   : CALLER_NODE};
     return NULL;
+}
+
+static Error *find_token(void *self, int64_t token, Caller *out_caller) {
+    (void)token;
+    return check_token(self, "user", out_caller);
 }
 
 static Error *find_tenant(void *self, const char *name, TenantId *out_tenant) {
@@ -74,6 +81,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 static void close_service(void) {
     metrics_release(fuzz.service.metrics);
+    http_sessions_release(fuzz.sessions);
     store_close(fuzz.store);
     (void)nftw(fuzz.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -84,7 +92,8 @@ static const char program[] = "function main(a: float32[n, 2]) -> (y: float32[n,
                               "}\n";
 
 static void open_service(void) {
-    static const AccountsClass accounts = {check_token, find_tenant, store_bytes_left, host_bytes};
+    static const AccountsClass accounts = {
+        check_token, find_token, find_tenant, store_bytes_left, host_bytes};
     char home[96];
     static char uploads[96];
     (void)snprintf(fuzz.folder, sizeof fuzz.folder, "/tmp/layover_fuzz_XXXXXX");
@@ -97,6 +106,8 @@ static void open_service(void) {
     must(assembly_parse(program, sizeof program - 1, &fuzz.jobs.model));
     fuzz.service.store = fuzz.store;
     fuzz.service.accounts = (Accounts){.class_ = &accounts};
+    must(http_sessions_create(clock_real(), &fuzz.sessions));
+    fuzz.service.sessions = fuzz.sessions;
     fuzz.service.jobs = memory_jobs_api(&fuzz.jobs);
     fuzz.service.upload_folder = uploads;
     fuzz.service.compiler = "/bin/false"; /* compiling has targets of its own */
@@ -122,6 +133,11 @@ static void take_header(HttpHead *head, char *line) {
     if (strcasecmp(line, "content-type") == 0) head->content_type = value;
     if (strcasecmp(line, "content-encoding") == 0) head->content_encoding = value;
     if (strcasecmp(line, "inference-header-content-length") == 0) head->json_length = value;
+    if (strcasecmp(line, "host") == 0) head->host = value;
+    if (strcasecmp(line, "cookie") == 0) head->cookie = value;
+    if (strcasecmp(line, "origin") == 0) head->page_origin = value;
+    if (strcasecmp(line, "sec-fetch-site") == 0) head->fetch_site = value;
+    if (strcasecmp(line, "tls") == 0) head->tls = true;
     if (strcasecmp(line, "tcp") == 0) head->origin = HTTP_ORIGIN_TCP;
 }
 

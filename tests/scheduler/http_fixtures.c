@@ -76,6 +76,8 @@ void test_service_open(TestServer *server) {
     server->service.catalog = server->catalog;
     assert_ok(settings_cache_create(server->store, &server->settings));
     server->service.accounts = store_accounts(server->settings);
+    assert_ok(http_sessions_create(clock_simulated(&server->clock), &server->sessions));
+    server->service.sessions = server->sessions;
     server->jobs.settings = server->settings;
     server->service.jobs = memory_jobs_api(&server->jobs);
     server->service.metrics = server->metrics;
@@ -110,6 +112,7 @@ void test_server_close(TestServer *server) {
     http_server_close(server->server);
     metrics_release(server->metrics);
     inference_statistics_release(server->inferences);
+    http_sessions_release(server->sessions);
     settings_cache_release(server->settings);
     catalog_close(server->catalog);
     store_close(server->store);

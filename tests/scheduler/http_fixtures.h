@@ -5,6 +5,7 @@
 #include "scheduler/node/settings_cache.h"
 #include "scheduler/http/client/http_client.h"
 #include "scheduler/http/server/http_server.h"
+#include "scheduler/http/server/http_sessions.h"
 #include "store/database/catalog.h"
 #include "tests/scheduler/memory_jobs.h"
 #include "tests/support/test_support.h"
@@ -28,6 +29,8 @@ typedef struct TestServer {
     Catalog *catalog;
     Metrics *metrics;
     InferenceStatistics *inferences;
+    HttpSessions *sessions;
+    SimulatedClock clock; /* of the sessions */
     MemoryJobs jobs;
     HttpService service;
     HttpServer *server;

@@ -37,7 +37,7 @@ ROOMS = {
     "serialize": "chunk container relax relay arrays checkpoint".split(),
     "compiler": ["ir", "frontend/base", "frontend/nodes", "frontend", "passes", "passes/integers", "passes/infer", "passes/images", "relay/text", "relay", "nnvm", "lower", ""],
     "store": ["", *"home database accounts chunks contents models jobs weights upkeep".split()],  # "": the generated schema_scripts.h
-    "scheduler": "policy simulate executor node control/machines control/parts control control/adapters control/state control/jobs control/slices control/devices control/requests control/drive http/client http/server http/inference jobs migration http/routes service daemon".split(),
+    "scheduler": "policy simulate executor node control/machines control/parts control control/adapters control/state control/jobs control/slices control/devices control/requests control/drive http/client http/server http/inference jobs migration http/page http/routes service daemon".split(),
     "tools": "check generate tuning relax models remote library python/extension client run cli".split(),
 }
 # An internal header belongs to the house that its folder is a room of.

@@ -11,6 +11,7 @@ typedef enum HttpMethod {
 } HttpMethod;
 
 enum {
+    HTTP_SIGN_IN_MAX = 4096,
     HTTP_JSON_MAX = 1 << 20,
     HTTP_PEER_MAX = 64 << 20,
     HTTP_MANIFEST_MAX = 256 << 20,

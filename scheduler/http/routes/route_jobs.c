@@ -30,6 +30,7 @@ static Error *add_job(void *context, const JobsApiJob *job) {
     if (!http_page_take(&listing->page, listing->response)) return NULL;
     listing->last = job->place;
     TRY(jobs_api_job_json(job, &line));
+    json_fields_int(line, "place", job->place);
     return http_response_line(listing->response, line);
 }
 

@@ -175,6 +175,8 @@ Error *route_node_add(HttpService *service, const HttpRequest *request, HttpResp
     bool tls;
     json_object *object;
     TRY(http_request_check_query(request, no_fields));
+    if (request->caller.session)
+        FAIL(REFUSED, "a session adds no nodes, whose trust would outlive it: show a token");
     TRY(read_node(request, &node));
     TRY_WRAP(server_url_check(node.url, &tls), "node %s", node.name);
     if (tls && !*node.fingerprint) return show_key(service, &node, response);

@@ -39,6 +39,7 @@ static Error *device_json(const JobsApiDevice *device, json_object **out) {
     json_object *object;
     TRY(jobs_api_device_json(device, &object));
     json_fields_text_or_null(object, "job", device->job);
+    json_fields_text_or_null(object, "tenant", device->tenant);
     json_fields_int(object, "speed", (int64_t)device->speed);
     json_fields_real(object, "busy_seconds", device->busy_seconds);
     *out = object;

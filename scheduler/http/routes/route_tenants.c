@@ -190,6 +190,8 @@ Error *route_token_create(
     TRY(json_body_check_fields(body, fields));
     TRY(json_body_text(body, "tenant", &tenant));
     TRY(json_body_text(body, "role", &role));
+    if (request->caller.session)
+        FAIL(REFUSED, "a session makes no tokens, which would outlive it: show a token");
     if (role && !tokens_find_role(role, &wanted.role))
         FAIL(INVALID, "role: user, admin or node is wanted");
     if (tenant)

@@ -7,6 +7,9 @@
 typedef struct AccountsClass {
     /* Finds the caller of a token. Errors: UNAUTHENTICATED the token is not valid. */
     Error *(*check_token)(void *self, const char *token, Caller *out_caller);
+    /* Finds the caller of a token by its number, for a session that the token began. Errors:
+     * UNAUTHENTICATED the token was revoked. */
+    Error *(*find_token)(void *self, int64_t token, Caller *out_caller);
     /* Errors: NOT_FOUND. */
     Error *(*find_tenant)(void *self, const char *name, TenantId *out_tenant);
     /* The bytes that the tenant's store quota still allows; UINT64_MAX: no limit. Errors: EXHAUSTED

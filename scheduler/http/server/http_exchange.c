@@ -125,9 +125,12 @@ ssize_t http_body_piece(void *self, uint64_t position, char *out, size_t size) {
         ssize_t got = pread(response->descriptor, out, size, (off_t)position);
         return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR;
     }
-    const size_t left = response->text.size - (size_t)position;
+    const bool constant = response->kind == HTTP_BODY_CONSTANT;
+    const size_t left =
+        (constant ? response->constant_size : response->text.size) - (size_t)position;
+    const char *bytes = constant ? response->constant : text_builder_get(&response->text);
     if (left < size) size = left;
-    memcpy(out, text_builder_get(&response->text) + position, size);
+    memcpy(out, bytes + position, size);
     return (ssize_t)size;
 }
 
@@ -143,6 +146,9 @@ static struct MHD_Response *make_body(HttpExchange *exchange) {
                 (void *)(uintptr_t)text_builder_get(&response->text), MHD_RESPMEM_PERSISTENT);
         return microhttpd.create_response_from_callback(
             response->text.size, STREAM_BLOCK_SIZE, http_body_piece, exchange, NULL);
+    case HTTP_BODY_CONSTANT:
+        return microhttpd.create_response_from_callback(
+            response->constant_size, STREAM_BLOCK_SIZE, http_body_piece, exchange, NULL);
     case HTTP_BODY_FILE:
         if (fstat(response->descriptor, &status) != 0) return NULL;
         return microhttpd.create_response_from_callback(
@@ -203,6 +209,8 @@ static enum MHD_Result send_answer(HttpExchange *exchange) {
         microhttpd.add_response_header(body, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
     if (done)
         done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (done) /* no browser takes an answer for something else than its type says */
+        done = microhttpd.add_response_header(body, "X-Content-Type-Options", "nosniff");
     if (done && status == 401)
         done = microhttpd.add_response_header(body, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (done && exchange->ambiguous)
@@ -275,6 +283,11 @@ static Error *open_exchange(HttpExchange *exchange, const char *method) {
         .content_type = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
         .content_encoding = header(exchange->mhd, MHD_HTTP_HEADER_CONTENT_ENCODING),
         .json_length = header(exchange->mhd, HTTP_JSON_LENGTH),
+        .host = header(exchange->mhd, MHD_HTTP_HEADER_HOST),
+        .cookie = header(exchange->mhd, MHD_HTTP_HEADER_COOKIE),
+        .page_origin = header(exchange->mhd, MHD_HTTP_HEADER_ORIGIN),
+        .fetch_site = header(exchange->mhd, "Sec-Fetch-Site"),
+        .tls = exchange->connection->origin == HTTP_ORIGIN_TCP && server->options.tls_certificate,
         .has_length = length != NULL,
     };
     exchange->ambiguous = is_refused(exchange);
@@ -317,9 +330,10 @@ static enum MHD_Result take_body(HttpExchange *exchange, const char *data, size_
 Error *http_exchange_check_caller(HttpExchange *exchange) {
     const HttpConnection *connection = exchange->connection;
     const RouteInfo *route = exchange->request.route;
-    if (!exchange->authorization || route->role == ROUTE_ROLE_ANYONE) return NULL;
-    return http_service_still_may(connection->server->service, connection->origin,
-        exchange->authorization, &exchange->request.caller);
+    const bool shown = exchange->authorization || exchange->request.caller.session;
+    if (!shown || route->role == ROUTE_ROLE_ANYONE) return NULL;
+    return http_service_still_may(
+        connection->server->service, exchange->authorization, &exchange->request.caller);
 }
 
 static void run_handler(HttpExchange *exchange) {

@@ -28,9 +28,10 @@ typedef enum CallerRole {
 typedef struct Caller {
     TenantId tenant; /* 0: none, for a node's token that names no tenant */
     CallerRole role;
-    int64_t token; /* the token's id; 0: the request had none */
-    uint64_t node; /* the node that its token is bound to; 0: none, or not yet known */
-    uint32_t hops; /* nodes that have passed the request on */
+    int64_t token;    /* the token's id; 0: the request had none */
+    uint64_t node;    /* the node that its token is bound to; 0: none, or not yet known */
+    uint32_t hops;    /* nodes that have passed the request on */
+    uint64_t session; /* of a browser that has signed in (http_sessions.h); 0: none */
 } Caller;
 
 typedef struct HttpField {
@@ -52,6 +53,11 @@ typedef struct HttpHead {
     const char *content_type;
     const char *content_encoding;
     const char *json_length; /* HTTP_JSON_LENGTH */
+    const char *host;
+    const char *cookie;
+    const char *page_origin; /* Origin: the page that makes a browser send this */
+    const char *fetch_site;  /* Sec-Fetch-Site: how that page is related to the address */
+    bool tls;                /* the connection is one with TLS */
     bool has_length;
     uint64_t content_length;
 } HttpHead;
@@ -66,6 +72,8 @@ typedef struct HttpRequest {
     uint32_t query_count;
     char *query_text; /* the memory that the fields point into */
     char content_type[HTTP_CONTENT_TYPE_SIZE_MAX];
+    bool own_page; /* a page of this daemon sends it: http_browser_is_own_page */
+    bool secure;   /* the sender is a browser that uses TLS */
     bool has_json_length;
     uint64_t json_length; /* of a TENSORS body: bytes of its JSON, as the head says */
     /* The whole body when the handler runs: memory, or a mapped temporary file. */

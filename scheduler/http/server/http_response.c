@@ -50,6 +50,14 @@ void http_response_file(HttpResponse *response, int owned_descriptor) {
     response->descriptor = owned_descriptor;
 }
 
+void http_response_constant(
+    HttpResponse *response, const char *content_type, const void *data, size_t size) {
+    response->kind = HTTP_BODY_CONSTANT;
+    response->content_type = content_type;
+    response->constant = data;
+    response->constant_size = size;
+}
+
 void http_response_stream(HttpResponse *response, HttpStream stream) {
     response->kind = HTTP_BODY_STREAM;
     response->content_type = type_lines;

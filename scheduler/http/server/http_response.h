@@ -58,17 +58,20 @@ typedef struct HttpStream {
 
 typedef enum HttpBodyKind {
     HTTP_BODY_TEXT,
+    HTTP_BODY_CONSTANT,
     HTTP_BODY_FILE,
     HTTP_BODY_STREAM,
 } HttpBodyKind;
 
-enum { HTTP_HEADERS_MAX = 4, HTTP_HEADER_VALUE_SIZE = 96 };
+enum { HTTP_HEADERS_MAX = 6, HTTP_HEADER_VALUE_SIZE = 256 };
 
 typedef struct HttpResponse {
     int status; /* 0: 200 */
     HttpBodyKind kind;
     const char *content_type; /* a constant */
     TextBuilder text;
+    const void *constant; /* for HTTP_BODY_CONSTANT */
+    size_t constant_size;
     int descriptor; /* for HTTP_BODY_FILE; the response closes it */
     HttpStream stream;
     HttpWait wait; /* start NULL: the answer is there already */
@@ -90,6 +93,9 @@ MUST_CHECK Error *http_response_json(HttpResponse *response, json_object *owned_
 MUST_CHECK Error *http_response_line(HttpResponse *response, json_object *owned_object);
 /* Begins an empty list of such lines. */
 void http_response_lines(HttpResponse *response);
+/* Answers bytes of the program. content_type, data: constants. */
+void http_response_constant(
+    HttpResponse *response, const char *content_type, const void *data, size_t size);
 /* Answers a file from its start. Consumes the descriptor. */
 void http_response_file(HttpResponse *response, int owned_descriptor);
 /* Answer a stream: of JSON lines, or (http_response_bytes) of bytes. */

@@ -5,31 +5,61 @@
 
 #include "base/allocator.h"
 #include "scheduler/http/server/http_body.h"
+#include "scheduler/http/server/http_browser.h"
 
 static const char scheme[] = "Bearer ";
 
-/* Identifies the caller. Without a token, a caller of the unix socket is the administrator, since
- * only the home's user can connect there. */
-static Error *identify(
-    HttpService *service, HttpOrigin origin, const char *authorization, Caller *out_caller) {
+static Error *identify_token(
+    const Accounts *accounts, const char *authorization, Caller *out_caller) {
+    if (strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+        FAIL(UNAUTHENTICATED, "Authorization: Bearer TOKEN is wanted");
+    const char *token = authorization + sizeof scheme - 1;
+    if (strlen(token) > HTTP_TOKEN_SIZE_MAX) FAIL(UNAUTHENTICATED, "the token is unknown");
+    return accounts->class_->check_token(accounts->self, token, out_caller);
+}
+
+/* A page of another site can make a browser send its cookies, but cannot forge what the browser
+ * says about the page. */
+static Error *identify_session(
+    HttpService *service, const HttpHead *head, const char *secret, Caller *out_caller) {
     const Accounts *accounts = &service->accounts;
-    if (authorization) {
-        if (strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
-            FAIL(UNAUTHENTICATED, "Authorization: Bearer TOKEN is wanted");
-        const char *token = authorization + sizeof scheme - 1;
-        if (strlen(token) > HTTP_TOKEN_SIZE_MAX) FAIL(UNAUTHENTICATED, "the token is unknown");
-        return accounts->class_->check_token(accounts->self, token, out_caller);
-    }
-    if (origin != HTTP_ORIGIN_UNIX)
+    const bool reads = strcmp(head->method, http_method_name(HTTP_METHOD_GET)) == 0;
+    uint64_t session;
+    int64_t token;
+    TRY(http_sessions_find(service->sessions, secret, &session, &token));
+    if (reads ? http_browser_is_other_page(head) : !http_browser_is_own_page(head))
+        FAIL(REFUSED, "a session acts only for the daemon's own page");
+    TRY(accounts->class_->find_token(accounts->self, token, out_caller));
+    out_caller->session = session;
+    return NULL;
+}
+
+/* Identifies the caller. Without a token, a caller of the unix socket is the administrator, since
+ * only the home's user can connect there; but a browser, to which the socket may have been
+ * forwarded, sends what pages of other sites ask for, too. */
+static Error *identify(HttpService *service, const HttpHead *head, Caller *out_caller) {
+    char secret[HTTP_SESSION_TEXT_SIZE];
+    if (head->authorization)
+        return identify_token(&service->accounts, head->authorization, out_caller);
+    if (http_browser_read_cookie(head->cookie, service->node, secret))
+        return identify_session(service, head, secret, out_caller);
+    if (head->origin != HTTP_ORIGIN_UNIX)
         FAIL(UNAUTHENTICATED, "a token is missing: Authorization: Bearer TOKEN");
+    if (http_browser_is_sender(head)) FAIL(UNAUTHENTICATED, "a browser signs in with a token");
     *out_caller = (Caller){.tenant = TENANT_DEFAULT, .role = CALLER_ADMIN};
     return NULL;
 }
 
 Error *http_service_still_may(
-    HttpService *service, HttpOrigin origin, const char *authorization, const Caller *caller) {
+    HttpService *service, const char *authorization, const Caller *caller) {
+    const Accounts *accounts = &service->accounts;
     Caller now;
-    TRY(identify(service, origin, authorization, &now));
+    double left_s;
+    if (caller->session) {
+        TRY(http_sessions_check(service->sessions, caller->session, &left_s));
+        TRY(accounts->class_->find_token(accounts->self, caller->token, &now));
+    } else
+        TRY(identify_token(accounts, authorization, &now));
     if (now.token != caller->token || now.role != caller->role)
         FAIL(UNAUTHENTICATED, "the token is another one now");
     return NULL;
@@ -108,7 +138,7 @@ Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest
     /* callers without access do not learn which addresses exist */
     Error *unknown = NULL;
     bool open = !error && route_info(request->match.route)->role == ROUTE_ROLE_ANYONE;
-    if (!open) unknown = identify(service, head->origin, head->authorization, &request->caller);
+    if (!open) unknown = identify(service, head, &request->caller);
     if (unknown) {
         error_free(error);
         return unknown;
@@ -118,6 +148,8 @@ Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest
     if (!may(request->caller.role, route->role))
         FAIL(REFUSED, "this needs the role %s", route_role_name(route->role));
     request->route = route;
+    request->own_page = http_browser_is_own_page(head);
+    request->secure = http_browser_is_secure(head);
     if (route->role != ROUTE_ROLE_ANYONE) TRY(choose_tenant(service, request));
     return check_body(service, head, request);
 }

@@ -14,6 +14,7 @@
 
 struct Catalog;
 struct NodeCalls;
+struct HttpSessions;
 
 /* All members are borrowed and outlive the server. */
 typedef struct HttpService {
@@ -21,6 +22,7 @@ typedef struct HttpService {
     struct Catalog *catalog; /* NULL: each change is a transaction of its own */
     WorkerPool *pool;
     Accounts accounts;
+    struct HttpSessions *sessions;
     JobsApi jobs;
     Metrics *metrics;
     struct InferenceStatistics *inferences; /* NULL: inference requests are not counted */
@@ -35,10 +37,11 @@ typedef struct HttpService {
     atomic_bool ready; /* false while the daemon starts or drains */
 } HttpService;
 
-/* Checks that a request's token is still as valid as when the request was opened. Errors:
+/* Checks that a request's token, and its session if it has one, are still as valid as when the
+ * request was opened. Errors:
  * UNAUTHENTICATED. */
 MUST_CHECK Error *http_service_still_may(
-    HttpService *service, HttpOrigin origin, const char *authorization, const Caller *caller);
+    HttpService *service, const char *authorization, const Caller *caller);
 /* Makes every decision that precedes the body: the route, the caller, the caller's role, the limit
  * of the body. request: zeroed by the caller, and http_request_deinit after. Errors: those of the
  * status to answer. */

@@ -81,10 +81,11 @@ typedef struct JobsApiDevice {
     char name[JOBS_API_TEXT_SIZE];
     const char *determinism_class;
     uint64_t memory_bytes, free_bytes;
-    char job[JOBS_API_ID_SIZE]; /* the running job; "": none, or one of another tenant than the
-                                 * caller's */
-    uint64_t speed;             /* measured, relative to the other devices; 0: not measured */
-    double busy_seconds;        /* since the daemon's start */
+    char job[JOBS_API_ID_SIZE];      /* the running job; "": none, or one of another tenant than the
+                                      * caller's */
+    char tenant[JOBS_API_TEXT_SIZE]; /* the running job's; "": as for the job */
+    uint64_t speed;                  /* measured, relative to the other devices; 0: not measured */
+    double busy_seconds;             /* since the daemon's start */
 } JobsApiDevice;
 typedef Error *JobsApiDeviceVisitor(void *context, const JobsApiDevice *device);
 

@@ -1,21 +1,31 @@
 #include "scheduler/http/server/store_accounts.h"
 
-static Error *check_token(void *self, const char *text, Caller *out_caller) {
+static Error *take_token(Error *owned_error, const Token *token, Caller *out_caller) {
     static const CallerRole roles[TOKEN_ROLE_COUNT] = {
         [TOKEN_ROLE_USER] = CALLER_USER,
         [TOKEN_ROLE_ADMIN] = CALLER_ADMIN,
         [TOKEN_ROLE_NODE] = CALLER_NODE,
     };
-    Token token;
-    Error *error = settings_cache_check_token(self, text, &token);
-    if (error_code(error) == ERROR_REFUSED) {
-        error_free(error);
+    if (error_code(owned_error) == ERROR_REFUSED) {
+        error_free(owned_error);
         FAIL(UNAUTHENTICATED, "the token is unknown");
     }
-    TRY(error);
-    *out_caller = (Caller){
-        .tenant = token.tenant, .role = roles[token.role], .token = token.id, .node = token.node};
+    TRY(owned_error);
+    *out_caller = (Caller){.tenant = token->tenant,
+        .role = roles[token->role],
+        .token = token->id,
+        .node = token->node};
     return NULL;
+}
+
+static Error *check_token(void *self, const char *text, Caller *out_caller) {
+    Token token;
+    return take_token(settings_cache_check_token(self, text, &token), &token, out_caller);
+}
+
+static Error *find_token(void *self, int64_t id, Caller *out_caller) {
+    Token token;
+    return take_token(settings_cache_find_token(self, id, &token), &token, out_caller);
 }
 
 static Error *find_tenant(void *self, const char *name, TenantId *out_tenant) {
@@ -49,6 +59,7 @@ static Error *host_bytes(void *self, TenantId id, uint64_t *out_bytes) {
 Accounts store_accounts(SettingsCache *settings) {
     static const AccountsClass class_ = {
         .check_token = check_token,
+        .find_token = find_token,
         .find_tenant = find_tenant,
         .store_bytes_left = store_bytes_left,
         .host_bytes = host_bytes,

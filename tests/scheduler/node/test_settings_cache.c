@@ -119,9 +119,12 @@ static void test_settings_cache_forgets_a_revoked_token_at_once(void **state) {
     for (int i = 0; i < 2; i++) {
         assert_ok(settings_cache_check_token(fixture.cache, work.text, &token));
         assert_int_equal(token.id, work.token.id);
+        assert_ok(settings_cache_find_token(fixture.cache, work.token.id, &token));
+        assert_int_equal(token.id, work.token.id);
     }
     assert_ok(catalog_run(fixture.node.catalog, revoke_token, &work));
     assert_fails(REFUSED, settings_cache_check_token(fixture.cache, work.text, &token));
+    assert_fails(REFUSED, settings_cache_find_token(fixture.cache, work.token.id, &token));
     fixture_deinit(&fixture);
 }
 

@@ -25,6 +25,7 @@ static void test_tokens_let_their_holder_in(void **state) {
     assert_int_equal(found.tenant, ada);
     assert_string_equal(found.tenant_name, "ada");
     assert_int_equal(found.role, TOKEN_ROLE_USER);
+    expect_ok(tokens_find(store, 1, &found));
     expect_ok(tokens_check(store, node, &found));
     assert_int_equal(found.tenant, TOKEN_TENANT_NONE);
     assert_string_equal(tokens_role_name(found.role), "node");
@@ -56,6 +57,7 @@ static void test_tokens_refuse_everything_else(void **state) {
     expect_error(tokens_check(store, wrong, &token), ERROR_REFUSED, "not valid");
     expect_error(tokens_check(store, "layover-99999999999999999999-00", &token), ERROR_REFUSED, "");
     expect_ok(tokens_check(store, text, &token));
+    expect_error(tokens_find(store, token.id + 1, &token), ERROR_REFUSED, "not valid");
 }
 
 static void test_tokens_that_are_revoked_are_gone(void **state) {

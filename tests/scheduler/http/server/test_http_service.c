@@ -18,6 +18,9 @@ typedef struct RouteCase {
 
 /* The routes that are not as get_case says. */
 static const RouteCase cases[ROUTE_COUNT] = {
+    [ROUTE_PAGE_FILE] = {NULL, 404, 404}, /* the page has no such file */
+    [ROUTE_SESSION_BEGIN] = {"{}", 400, 400},
+    [ROUTE_SESSION_END] = {NULL, 409, 409},    /* a token shows no session */
     [ROUTE_MODEL_REGISTER] = {NULL, 200, 200}, /* into its own models */
     [ROUTE_MODEL_ALIAS] = {"{\"alias\":\"prod\",\"version\":1}", 200, 404},
     [ROUTE_INFER] = {"{\"inputs\":[]}", 200, 404},

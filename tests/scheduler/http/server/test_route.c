@@ -42,7 +42,7 @@ static void test_route_refuses_tricks(void **state) {
         "/v1/models/%1", "/v1/models/%zz", "/v1/models/%0a", "/v1/models/%ff", "/v1/models/%7F"};
     static const char *const absent[] = {"", "*", "v1/models", "//v1/models", "/v1/models/",
         "/v1//models", "/v1/models/a/b/c", "/V1/models", "/%76%31/models", "/v1/models/m/1/file/x",
-        "/a/b/c/d/e/f/g/h/i/j/k", "/"};
+        "/a/b/c/d/e/f/g/h/i/j/k", "/?", "//", "/page", "/page/"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         assert_fails(INVALID, route_find("GET", broken[i], &match));
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
