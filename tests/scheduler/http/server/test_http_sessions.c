@@ -1,5 +1,6 @@
 #include "scheduler/http/server/http_sessions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/test_support.h"
@@ -55,8 +56,7 @@ static void test_http_sessions_refuse_other_texts(void **state) {
         wrong[i] = 0;
         assert_fails(UNAUTHENTICATED, http_sessions_find(sessions, wrong, &number, &token));
     }
-    memcpy(wrong, text, sizeof text);
-    (void)strcat(wrong, "0");
+    (void)snprintf(wrong, sizeof wrong, "%s0", text);
     assert_fails(UNAUTHENTICATED, http_sessions_find(sessions, wrong, &number, &token));
     memset(wrong, '0', sizeof text - 1); /* the hash of a free place is zeros, but no secret's */
     wrong[sizeof text - 1] = 0;
