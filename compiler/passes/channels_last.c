@@ -108,11 +108,12 @@ Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **
     return NULL;
 }
 
-void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last) {
-    last->name = binding->results[0]->name;
+void channels_last_set(ChannelsLast *pass, IrBinding *binding, uint32_t index, IrVariable *last) {
+    const IrVariable *first = binding->results[index];
+    last->name = first->name;
     last->binding->name = binding->name;
-    last->type = channels_last_type(&binding->results[0]->type);
-    pass->forms[binding->results[0]->id].last = last;
+    last->type = channels_last_type(&first->type);
+    pass->forms[first->id].last = last;
 }
 
 /* Transposes an image that exists only in the new form, for a reader of the old form. */
@@ -141,7 +142,7 @@ static Error *read_last(ChannelsLast *pass, IrBinding *binding, bool *out_read) 
 }
 
 static Error *visit(ChannelsLast *pass, IrBinding *binding) {
-    if (binding->result_count == 1 && channels_last_expects(pass, binding->results[0]))
+    if (binding->result_count > 0 && channels_last_expects(pass, binding->results[0]))
         return error_wrap(channels_last_convert(pass, binding), "node %s",
             binding->name ? binding->name : "without a name");
     bool reads_last;
@@ -152,15 +153,22 @@ static Error *visit(ChannelsLast *pass, IrBinding *binding) {
     return NULL;
 }
 
+/* Of operators with several results only Split is taken, which looks at all of them. */
+static bool makes_images(const IrBinding *binding) {
+    if (binding->kind != IR_OPERATOR || binding->result_count == 0) return false;
+    return binding->results[0] && channels_last_is_image(binding->results[0]) &&
+           (binding->result_count == 1 || binding->operator_info->id == OPERATOR_SPLIT);
+}
+
 static void decide(ChannelsLast *pass, const IrBlock *body) {
     for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding))
         for (uint32_t i = 0; channels_last_may_take(binding) && i < binding->operand_count; i++)
             if (binding->operands[i] && !binding->operands[i]->constant)
                 pass->forms[binding->operands[i]->id].wanted = true;
     for (IrBinding *binding = ir_walk_first(body); binding; binding = ir_walk_next(binding))
-        if (binding->kind == IR_OPERATOR && binding->result_count == 1 &&
-            channels_last_is_image(binding->results[0]))
-            pass->forms[binding->results[0]->id].expected = channels_last_takes(pass, binding);
+        if (makes_images(binding) && channels_last_takes(pass, binding))
+            for (uint32_t i = 0; i < binding->result_count; i++)
+                pass->forms[binding->results[i]->id].expected = true;
 }
 
 /* Inserts the transposes for a block's results behind all its bindings. */

@@ -33,8 +33,8 @@ bool channels_last_wants(const ChannelsLast *pass, const IrVariable *variable);
 IrVariable *channels_last_find(const ChannelsLast *pass, const IrVariable *variable);
 /* Returns an image as [N, H, W, C], transposed at its maker if necessary; a copy of a constant. */
 MUST_CHECK Error *channels_last_get(ChannelsLast *pass, IrVariable *variable, IrVariable **out);
-/* Sets the variable that replaces the binding's result. */
-void channels_last_set(ChannelsLast *pass, IrBinding *binding, IrVariable *last);
+/* Sets the variable that replaces the binding's result of that index. */
+void channels_last_set(ChannelsLast *pass, IrBinding *binding, uint32_t index, IrVariable *last);
 
 /* channels_last_operators.c: whether the operator should work on [N, H, W, C], and its conversion.
  */
@@ -48,6 +48,11 @@ bool channels_last_takes_resize(const ChannelsLast *pass, const IrBinding *resiz
 MUST_CHECK Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize);
 bool channels_last_takes_mean(const ChannelsLast *pass, const IrBinding *mean);
 MUST_CHECK Error *channels_last_read_mean(ChannelsLast *pass, IrBinding *binding, bool *out_read);
+/* channels_last_slice.c: the same for a Slice along constant axes, and for Split. */
+bool channels_last_takes_slice(const ChannelsLast *pass, const IrBinding *slice);
+MUST_CHECK Error *channels_last_convert_slice(ChannelsLast *pass, IrBinding *slice);
+bool channels_last_takes_split(const ChannelsLast *pass, const IrBinding *split);
+MUST_CHECK Error *channels_last_convert_split(ChannelsLast *pass, IrBinding *split);
 /* channels_last_tokens.c: whether the binding makes an image of [N, H, W, C] or of rows [N, H × W,
  * C], and its conversion. A Transpose that makes such rows of an image is replaced by a Reshape. */
 bool channels_last_takes_tokens(const IrBinding *binding);

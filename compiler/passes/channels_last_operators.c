@@ -127,7 +127,8 @@ bool channels_last_may_take(const IrBinding *binding) {
     return is_conv(binding) || is_conv_of_bytes(binding) || is_quantization(binding) ||
            is_pool(binding) || id == OPERATOR_LRN || id == OPERATOR_CONCAT ||
            id == OPERATOR_RESIZE || id == OPERATOR_REDUCE_MEAN || id == OPERATOR_RESHAPE ||
-           id == OPERATOR_TRANSPOSE || pointwise_program_takes(id);
+           id == OPERATOR_TRANSPOSE || id == OPERATOR_SLICE || id == OPERATOR_SPLIT ||
+           pointwise_program_takes(id);
 }
 
 bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
@@ -142,6 +143,8 @@ bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
         return channels_last_expects(pass, operand_at(binding, 0)) &&
                operand_at(binding, 0)->type.rank == IMAGE_RANK;
     if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
+    if (id == OPERATOR_SLICE) return channels_last_takes_slice(pass, binding);
+    if (id == OPERATOR_SPLIT) return channels_last_takes_split(pass, binding);
     if (id == OPERATOR_RESIZE) return channels_last_takes_resize(pass, binding);
     if (id == OPERATOR_REDUCE_MEAN) return channels_last_takes_mean(pass, binding);
     if (id == OPERATOR_RESHAPE && channels_last_takes_shuffle(pass, binding)) return true;
@@ -178,7 +181,7 @@ static Error *emit(ChannelsLast *pass, IrBinding *binding, const char *operator_
     IrVariable **results;
     TRY(ir_build_operator(
         ir_behind(binding), operator_name, attributes, count, inputs, 1, &results));
-    channels_last_set(pass, binding, results[0]);
+    channels_last_set(pass, binding, 0, results[0]);
     return NULL;
 }
 
@@ -309,6 +312,8 @@ Error *channels_last_convert(ChannelsLast *pass, IrBinding *binding) {
         return convert_one(pass, binding, OPERATOR_FUSED_POOL, "GlobalAveragePool");
     if (id == OPERATOR_LRN) return convert_one(pass, binding, OPERATOR_FUSED_LRN, NULL);
     if (id == OPERATOR_RESIZE) return channels_last_convert_resize(pass, binding);
+    if (id == OPERATOR_SLICE) return channels_last_convert_slice(pass, binding);
+    if (id == OPERATOR_SPLIT) return channels_last_convert_split(pass, binding);
     if (id == OPERATOR_TRANSPOSE) return channels_last_convert_tokens(pass, binding);
     if (id == OPERATOR_RESHAPE) return convert_reshape(pass, binding);
     return convert_operands(pass, binding);

@@ -60,7 +60,7 @@ Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize) {
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(resize->attributes, resize->operator_info, attributes));
     TRY(ir_build_operator(ir_behind(resize), "Resize", attributes, OPERANDS, inputs, 1, &results));
-    channels_last_set(pass, resize, results[0]);
+    channels_last_set(pass, resize, 0, results[0]);
     return NULL;
 }
 

@@ -71,6 +71,6 @@ Error *channels_last_convert_shuffle(ChannelsLast *pass, IrBinding *binding) {
     turned->type.dims[3] = size;
     turned->type.dims[4] = groups;
     TRY(reshape(pass, turned->binding, turned, IMAGE_RANK, together, &last));
-    channels_last_set(pass, binding, last);
+    channels_last_set(pass, binding, 0, last);
     return NULL;
 }

@@ -50,7 +50,7 @@ Error *channels_last_convert_tokens(ChannelsLast *pass, IrBinding *binding) {
     TRY(constants_ints(pass->module, 1, to.rank, to.dims, &shape));
     TRY(ir_build_simple(
         ir_behind(binding), "Reshape", NULL, rows_behind(binding), shape, NULL, &last));
-    channels_last_set(pass, binding, last);
+    channels_last_set(pass, binding, 0, last);
     return NULL;
 }
 

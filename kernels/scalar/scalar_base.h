@@ -60,6 +60,24 @@ SCALAR float scalar_fma_f32(float a, float b, float c) {
 SCALAR float scalar_canonical_f32(float x) { return x != x ? scalar_nan_f32() : x; }
 SCALAR double scalar_canonical_f64(double x) { return x != x ? scalar_nan_f64() : x; }
 
+/* Choices as bits: of a choice between floats compilers make two paths, and each vector takes both.
+ * mask: all ones or all zeros. */
+SCALAR float scalar_choose_f32(uint32_t mask, float yes, float no) {
+    return scalar_make_f32((scalar_bits_f32(yes) & mask) | (scalar_bits_f32(no) & ~mask));
+}
+/* The lesser of x and `most` >= 0, as integers; a NaN gives `most` or itself. */
+SCALAR float scalar_at_most_f32(float x, float most) {
+    int32_t bits = (int32_t)scalar_bits_f32(x), end = (int32_t)scalar_bits_f32(most);
+    return scalar_make_f32((uint32_t)(bits < end ? bits : end));
+}
+/* The greater of x and `least` < 0, as integers; a NaN gives `least` or itself. */
+SCALAR float scalar_at_least_f32(float x, float least) {
+    uint32_t bits = scalar_bits_f32(x), end = scalar_bits_f32(least);
+    return scalar_make_f32(bits < end ? bits : end);
+}
+/* y; the canonical NaN where x is a NaN. */
+SCALAR float scalar_unless_nan_f32(float y, float x) { return x != x ? scalar_nan_f32() : y; }
+
 /* 2^n for -126 <= n <= 127; garbage, but no trap, otherwise. */
 SCALAR float scalar_pow2_f32(int32_t n) { return scalar_make_f32(((uint32_t)n + 127u) << 23); }
 /* 2^n for -1022 <= n <= 1023. */

@@ -86,16 +86,25 @@ SCALAR float scalar_keep_f32(float x, uint32_t mask) {
     return scalar_make_f32(scalar_bits_f32(x) & mask);
 }
 
-/* e^x of x <= 0 in few steps; a NaN gives any NaN. Below the bound the result is set to 0, not
- * multiplied down to 0: products below the normal range take processors ten times as long. */
-SCALAR float scalar_exp_falling_f32(float x) {
-    uint32_t kept = x < -104.0f ? 0 : UINT32_MAX; /* NaN is kept */
-    float y = scalar_exp_join_f32(scalar_exp_parts_f32(scalar_keep_f32(x, kept)));
-    return scalar_keep_f32(y, kept);
-}
-
+/* e^x. Adding the rounder leaves n in the low bits of `shifted`, twice biased; 2^n is two factors,
+ * so that subnormal results and 2^128 are reached. The polynomial is fitted to e^s with s within ln
+ * 2 / 2. Below the bound the result is set to 0, not multiplied down to 0: products below the
+ * normal range take processors ten times as long. */
 SCALAR float scalar_exp_f32(float x) {
-    return scalar_canonical_f32(scalar_exp_falling_f32(x > 89.0f ? 89.0f : x));
+    const float rounder = SCALAR_ROUNDER_F32 + 254.0f;
+    uint32_t kept = x < -104.0f ? 0 : UINT32_MAX;
+    float c = scalar_keep_f32(scalar_at_most_f32(x, 89.0f), kept);
+    float shifted = scalar_fma_f32(c, 1.44269504f, rounder);
+    float k = shifted - rounder;
+    float s = scalar_fma_f32(k, -SCALAR_LN2_LOW_F32, scalar_fma_f32(k, -SCALAR_LN2_HIGH_F32, c));
+    float q = scalar_fma_f32(1.38638017e-3f, s, 8.36748444e-3f);
+    q = scalar_fma_f32(q, s, 4.16672379e-2f);
+    q = scalar_fma_f32(q, s, 1.66665345e-1f);
+    q = scalar_fma_f32(q, s, 0.5f);
+    q = scalar_fma_f32(q, s * s, s) + 1.0f;
+    uint32_t bits = scalar_bits_f32(shifted), half = bits >> 1;
+    float y = q * scalar_make_f32(half << 23) * scalar_make_f32((bits - half) << 23);
+    return scalar_unless_nan_f32(scalar_keep_f32(y, kept), x);
 }
 
 /* As scalar_exp_f32. NaN passes both bounds. */

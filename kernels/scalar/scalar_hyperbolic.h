@@ -1,28 +1,25 @@
 #pragma once
 /* tanh, sinh, cosh, sigmoid, erf, Gelu. Errors against the exact value below 3 ulp (float32 and
- * float64). sinh and cosh of float32 compute in float64. sigmoid of float32 is 0 where it is no
- * normal number. Used by the cpu's kernels and, through scalar_float.h, the CUDA kernels. Pure: no
- * state. */
+ * float64), tanh of float32 below 5. sinh and cosh of float32 compute in float64. Used by the cpu's
+ * kernels and, through scalar_float.h, the CUDA kernels. Pure: no state. */
 #include "kernels/scalar/scalar_exponential.h"
 
-/* tanh |x| is t / (t + 2), where t = e^2|x| - 1 = 2^n m + (2^n - 1); from 9.02 on it is 1. */
+/* x p(x^2) / q(x^2), fitted where tanh is not yet 1 in float32. Near 1 roundings may pass it, so
+ * the quotient is bounded, too. */
+#define SCALAR_TANH_END_F32 9.02f
 SCALAR float scalar_tanh_f32(float x) {
-    const float rounder = SCALAR_ROUNDER_F32 + 127.0f; /* leaves the exponent of 2^n */
-    float a = scalar_abs_f32(x);
-    float c = a > 10.0f ? 10.0f : a;
-    float shifted = scalar_fma_f32(c, 2.88539008f, rounder);
-    float k = shifted - rounder;
-    float r = scalar_fma_f32(k, -SCALAR_LN2_HIGH_F32, c + c);
-    r = scalar_fma_f32(k, -SCALAR_LN2_LOW_F32, r);
-    float q = scalar_fma_f32(1.989103e-4f, r, 1.3933686e-3f); /* as scalar_exp_parts_f32 */
-    q = scalar_fma_f32(q, r, 8.3333105e-3f);
-    q = scalar_fma_f32(q, r, 4.1666463e-2f);
-    q = scalar_fma_f32(q, r, 1.6666667e-1f);
-    q = scalar_fma_f32(q, r, 0.5f);
-    float m = scalar_fma_f32(r * r, q, r);
-    float power = scalar_make_f32(scalar_bits_f32(shifted) << 23);
-    float t = scalar_fma_f32(m, power, power - 1.0f);
-    return scalar_canonical_f32(scalar_copy_sign_f32(t / (t + 2.0f), x));
+    float c = scalar_at_least_f32(scalar_at_most_f32(x, SCALAR_TANH_END_F32), -SCALAR_TANH_END_F32);
+    float z = c * c;
+    float p = scalar_fma_f32(1.33191502e-8f, z, 2.05836441e-5f);
+    p = scalar_fma_f32(p, z, 3.49404966e-3f);
+    p = scalar_fma_f32(p, z, 1.33797318e-1f);
+    p = scalar_fma_f32(p, z, 1.0f);
+    float q = scalar_fma_f32(7.76208196e-7f, z, 3.28311377e-4f);
+    q = scalar_fma_f32(q, z, 2.58711353e-2f);
+    q = scalar_fma_f32(q, z, 4.67130482e-1f);
+    q = scalar_fma_f32(q, z, 1.0f);
+    float y = scalar_at_least_f32(scalar_at_most_f32(c * p / q, 1.0f), -1.0f);
+    return scalar_unless_nan_f32(y, x);
 }
 
 SCALAR double scalar_tanh_f64(double x) {
@@ -62,39 +59,27 @@ SCALAR float scalar_cosh_f32(float x) {
     return scalar_canonical_f32((float)scalar_cosh_f64((double)x));
 }
 
-/* From here on e^-a is no longer a normal number. */
-#define SCALAR_SIGMOID_END_F32 87.33f
 /* Between these e^t matters beside 1 and is finite, apart from the rounding of its exponent. */
 #define SCALAR_SWISH_LEAST_F32 -30.0f
 #define SCALAR_SWISH_MOST_F32 88.8f
 
-/* e^-a of a >= 0 in few steps: 0 beyond the end, whose result would be below the normal range. A
- * NaN gives any NaN. Adding the rounder leaves the exponent of 2^-k, with its bias of 127, in the
- * low bits. The polynomial is fitted to e^-s with s within ln 2 / 2; its error is 1.8e-8. */
-SCALAR float scalar_exp_minus_f32(float a) {
+/* 1 / (1 + e^-x). Adding the rounder leaves the exponent of 2^-k, with its bias of 127, in the low
+ * bits. The polynomial is fitted to e^-s with s within ln 2 / 2. */
+SCALAR float scalar_sigmoid_f32(float x) {
     const float rounder = SCALAR_ROUNDER_F32 + 127.0f;
-    uint32_t kept = a > SCALAR_SIGMOID_END_F32 ? 0 : UINT32_MAX;
-    float shifted = scalar_fma_f32(a, -1.44269504f, rounder);
+    float t = scalar_at_most_f32(x, -SCALAR_SWISH_LEAST_F32);
+    t = scalar_at_least_f32(t, -SCALAR_SWISH_MOST_F32);
+    float shifted = scalar_fma_f32(t, -1.44269504f, rounder);
     float k = shifted - rounder;
-    float s = scalar_fma_f32(k, SCALAR_LN2_LOW_F32, scalar_fma_f32(k, SCALAR_LN2_HIGH_F32, a));
-    float q = 1.38592592e-3f;
-    q = scalar_fma_f32(q, s, -8.37480556e-3f);
-    q = scalar_fma_f32(q, s, 4.16677259e-2f);
-    q = scalar_fma_f32(q, s, -1.66664198e-1f);
+    float s = scalar_fma_f32(k, SCALAR_LN2_LOW_F32, scalar_fma_f32(k, SCALAR_LN2_HIGH_F32, t));
+    float q = scalar_fma_f32(1.38437457e-3f, s, -8.37417133e-3f);
+    q = scalar_fma_f32(q, s, 4.16680016e-2f);
+    q = scalar_fma_f32(q, s, -1.66664317e-1f);
     q = scalar_fma_f32(q, s, 0.49999994f);
     q = scalar_fma_f32(q, s, -1.0f);
-    float e = scalar_fma_f32(q, s, 1.0f) * scalar_make_f32(scalar_bits_f32(shifted) << 23);
-    return scalar_keep_f32(e, kept);
-}
-
-/* The sigmoid; a NaN gives any NaN. */
-SCALAR float scalar_sigmoid_loose_f32(float x) {
-    float e = scalar_exp_minus_f32(scalar_abs_f32(x));
-    uint32_t negative = 0 - (scalar_bits_f32(x) >> 31);
-    /* chosen as bits: compilers turn a choice between floats into two divisions */
-    float above =
-        scalar_make_f32((scalar_bits_f32(e) & negative) | (scalar_bits_f32(1.0f) & ~negative));
-    return above / (1.0f + e);
+    q = scalar_fma_f32(q, s, 1.0f);
+    float power = scalar_make_f32(scalar_bits_f32(shifted) << 23);
+    return scalar_unless_nan_f32(1.0f / scalar_fma_f32(q, power, 1.0f), x);
 }
 
 SCALAR double scalar_sigmoid_loose_f64(double x) {
@@ -103,8 +88,8 @@ SCALAR double scalar_sigmoid_loose_f64(double x) {
 }
 
 /* x / (1 + e^t); a NaN gives any NaN. Below the least exponent 1 + e^t is 1, above the most e^t is
- * infinite. The polynomial is that of scalar_exp_minus_f32, summed in pairs, since what limits this
- * function is how long one step waits for another. */
+ * infinite. The polynomial is fitted to e^s with s within ln 2 / 2 and summed in pairs, since what
+ * limits this function is how long one step waits for another. */
 SCALAR float scalar_gated_loose_f32(float x, float t) {
     const float rounder = SCALAR_ROUNDER_F32 + 127.0f;
     t = t < SCALAR_SWISH_LEAST_F32 ? SCALAR_SWISH_LEAST_F32 : t;
@@ -129,9 +114,6 @@ SCALAR double scalar_swish_loose_f64(double x, double alpha) {
     return x * scalar_sigmoid_loose_f64(alpha * x);
 }
 
-SCALAR float scalar_sigmoid_f32(float x) {
-    return scalar_canonical_f32(scalar_sigmoid_loose_f32(x));
-}
 SCALAR double scalar_sigmoid_f64(double x) {
     return scalar_canonical_f64(scalar_sigmoid_loose_f64(x));
 }

@@ -60,7 +60,7 @@ static inline void *cpu_workspace(const Launch *launch) {
  * byte. Runs with round-to-nearest and without flush-to-zero. */
 typedef Error *CpuTask(void *context, uint64_t begin, uint64_t end, uint32_t part);
 
-enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 15 /* raise when any kernel's bits change */ };
+enum { CPU_THREADS_MAX = 64, CPU_KERNELS_VERSION = 16 /* raise when any kernel's bits change */ };
 
 /* How many threads cpu_for_each would use, for scratch of each thread in the workspace; plan for
  * CPU_THREADS_MAX or take scratch from the stack. Never more than `threads`. */

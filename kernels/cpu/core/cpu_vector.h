@@ -160,7 +160,7 @@ CPU_INLINE float cpu_f32x16_sum(CpuF32x16 v) {
 
 /* e^x of x <= 0 within 2 units in the last place; 0 below -87.33, where the result would be no
  * normal number; NaN for NaN. Adding the rounder leaves the exponent of 2^n, with its bias of 127,
- * in the low bits. The polynomial is that of scalar_exp_minus_f32. */
+ * in the low bits. The polynomial is fitted to e^r with r within ln 2 / 2. */
 #define CPU_DEFINE_EXP(name, F32, I32)                                                             \
     CPU_INLINE F32 name(F32 x) {                                                                   \
         const float rounder = 12582912.0f + 127.0f;                                                \

@@ -28,10 +28,20 @@ FROM_BOOL(bool, uint8_t)
 #define FLOAT_TO_INTEGER(name, T)                                                                  \
     LOOP_UNARY(float32_to_##name, T, float, , scalar_f32_to_##name(x))                             \
     LOOP_UNARY(float64_to_##name, T, double, , scalar_f64_to_##name(x))
-FLOAT_TO_INTEGER(int8, int8_t)
-FLOAT_TO_INTEGER(uint8, uint8_t)
-FLOAT_TO_INTEGER(int16, int16_t)
-FLOAT_TO_INTEGER(uint16, uint16_t)
+/* Types within int32: the bounds are clamped as floats, and a NaN becomes 0 before. The results are
+ * those of scalar_f32_to_<name>. */
+#define FLOAT_TO_SHORT(name, T, LEAST, MOST)                                                       \
+    static inline T short_##name(float x) {                                                        \
+        const uint32_t number = 0 - (uint32_t)(x == x);                                            \
+        float c = scalar_at_most_f32(scalar_make_f32(scalar_bits_f32(x) & number), MOST);          \
+        return (T)(int32_t)scalar_at_least_f32(c, LEAST);                                          \
+    }                                                                                              \
+    LOOP_UNARY(float32_to_##name, T, float, , short_##name(x))                                     \
+    LOOP_UNARY(float64_to_##name, T, double, , scalar_f64_to_##name(x))
+FLOAT_TO_SHORT(int8, int8_t, -128.0f, 127.0f)
+FLOAT_TO_SHORT(uint8, uint8_t, -0.0f, 255.0f)
+FLOAT_TO_SHORT(int16, int16_t, -32768.0f, 32767.0f)
+FLOAT_TO_SHORT(uint16, uint16_t, -0.0f, 65535.0f)
 FLOAT_TO_INTEGER(int32, int32_t)
 FLOAT_TO_INTEGER(uint32, uint32_t)
 

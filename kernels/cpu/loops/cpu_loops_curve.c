@@ -1,5 +1,4 @@
-/* Long functions of one operand. float32 of trigonometric and hyperbolic functions and of their
- * inverses goes through float64. */
+/* Long functions of one operand. */
 #include "kernels/cpu/loops/cpu_loops_internal.h"
 #include "kernels/cpu/loops/cpu_loops_table.h"
 #include "kernels/scalar/scalar_float.h"

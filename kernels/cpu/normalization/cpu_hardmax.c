@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/core/cpu_index.h"
 #include "kernels/cpu/core/cpu_order.h"
+#include "kernels/cpu/core/cpu_order_keys.h"
 #include "kernels/tensor/dtype_scalar.h"
 #include "kernels/arguments/arguments.h"
 
@@ -14,6 +15,7 @@ typedef struct State {
     DType dtype;
     uint32_t size;
     uint8_t one[8];
+    CpuOrderKeys *keys; /* of float32 elements beside each other; NULL: of any others */
 } State;
 
 typedef struct Run {
@@ -41,13 +43,33 @@ static int64_t find_largest(const State *state, const char *from) {
     return found;
 }
 
+static int64_t find_largest_float(const State *state, const float *from) {
+    uint32_t keys[BLOCK], most = 0;
+    int64_t found = 0;
+    KernelStopMeter meter = {0};
+    for (int64_t begin = 0; begin < state->dim; begin += BLOCK) {
+        if (kernel_stop_ends_after(&meter, BLOCK * 4)) break;
+        const int64_t count = state->dim - begin < BLOCK ? state->dim - begin : BLOCK;
+        uint32_t largest;
+        state->keys(from + begin, count, 0, keys, &largest);
+        if (largest <= most) continue; /* no key is 0 */
+        most = largest;
+        for (found = 0; keys[found] != most;) found++;
+        found += begin;
+    }
+    return found;
+}
+
 static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const Run *run = context;
     const State *state = run->state;
     (void)part;
     for (int64_t lane = (int64_t)begin; lane < (int64_t)end; lane++) {
         const int64_t base = lane / state->inner * state->dim * state->inner + lane % state->inner;
-        const int64_t found = find_largest(state, run->from + base * state->size);
+        const char *from = run->from + base * state->size;
+        const int64_t found = state->keys
+                                  ? find_largest_float(state, (const float *)(const void *)from)
+                                  : find_largest(state, from);
         if (state->inner == 1)
             KERNEL_STOP_EVERY (i, 0, state->dim, KERNEL_STOP_TURNS)
                 memset(run->to + (base + i) * state->size, 0,
@@ -81,6 +103,8 @@ static Error *plan_hardmax(Device *device, const PlanRequest *request, Plan **ou
     state->inner = shape_product(input, axis + 1, input->rank);
     state->dtype = request->inputs[0].dtype;
     state->size = dtype_bits(state->dtype) / 8;
+    if (state->dtype == DTYPE_FLOAT32 && state->inner == 1)
+        state->keys = cpu_order_keys_for(cpu_device(device)->level);
     (void)dtype_scalar_write(state->dtype, 1, state->one); /* every float has a 1 */
     (*out)->launch = launch_hardmax;
     return NULL;

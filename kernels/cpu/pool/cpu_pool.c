@@ -25,7 +25,9 @@ typedef struct PoolState {
     int64_t norm; /* p of LpPool, whose windows are sums of powers; 0 for other pools */
     int64_t index_step[WINDOW_RANK_MAX]; /* distance in the input for a step along each dimension */
     const CpuPoolRow *row;
-    CpuPoolWindow *by_window; /* NULL: computed by rows */
+    CpuPoolWindow *by_window;     /* NULL: computed by rows */
+    CpuPoolWindow *number_window; /* of maxima: by_window for bands without a NaN */
+    CpuPoolNumbers *numbers;
     CpuPlane plane;
 } PoolState;
 
@@ -187,8 +189,11 @@ static void pool_band(const Run *run, int64_t plane_index, int64_t band_index) {
     float band[CPU_PLANE_BAND_MAX], outputs[CPU_PLANE_WIDTH_MAX + CPU_VECTOR_LANES];
     const bool adds = state->is_average || state->norm;
     cpu_plane_fill(plane, x, first, rows, adds ? 0 : -INFINITY, band);
+    bool numbers = false;
+    if (!adds) state->numbers(band, cpu_plane_rows_read(plane, rows) * plane->pitch, &numbers);
+    CpuPoolWindow *window = numbers ? state->number_window : state->by_window;
     for (int64_t i = 0; i < rows; i++, y += plane->width) {
-        state->by_window(plane, band + i * plane->row_stride * plane->pitch, outputs);
+        window(plane, band + i * plane->row_stride * plane->pitch, outputs);
         if (state->divide) {
             divide_short_row(state, first + i, outputs, y);
             continue;
@@ -274,6 +279,13 @@ static void keep_counts(PoolState *state) {
     }
 }
 
+static void choose_window(PoolState *state, CpuLevel level, bool adds) {
+    const int64_t stride = state->window.stride[state->window.rank - 1];
+    state->by_window = cpu_pool_window_for(level, adds ? CPU_POOL_SUM : CPU_POOL_MAX, stride);
+    state->number_window = cpu_pool_window_for(level, CPU_POOL_MAX_OF_NUMBERS, stride);
+    state->numbers = cpu_pool_numbers_for(level);
+}
+
 static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
     const Attributes *attributes = request->attributes;
     const Shape *x = &request->inputs[0].shape, *y = &request->outputs[0].shape;
@@ -310,8 +322,7 @@ static Error *plan(Device *device, const PlanRequest *request, Plan **out) {
             &window, attributes_int(attributes, "storage_order") != 0, state->index_step);
     }
     if (computed == DTYPE_FLOAT32 && !state->indices_wanted && cpu_plane_of(&window, &state->plane))
-        state->by_window =
-            cpu_pool_window_for(cpu_device(device)->level, adds, window.stride[window.rank - 1]);
+        choose_window(state, cpu_device(device)->level, adds);
     if (state->by_window && is_average && state->plane.width <= COUNTS_MAX) {
         keep_counts(state);
         state->divide = divide_counts_for(cpu_device(device)->level);

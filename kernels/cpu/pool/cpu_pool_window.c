@@ -2,18 +2,39 @@
 
 #include "kernels/cpu/pool/cpu_pool_lanes.h"
 
+/* Vectors that take each kernel position together: the steps of one do not wait for another's. */
+enum { TOGETHER = 4 };
+
 #define DEFINE_ROW(name, TARGET, Vector, LANES, ALL, LOAD, EVEN, STORE, COMBINE, start)            \
-    TARGET static void name(const CpuPlane *plane, const float *x, float *y) {                     \
-        for (int64_t i = 0; i < plane->width; i += (LANES)) {                                      \
-            Vector result = ALL(start);                                                            \
-            if (plane->stride == 1)                                                                \
-                for (int64_t t = 0; t < plane->tap_count; t++)                                     \
-                    result = COMBINE(result, LOAD(x + plane->taps[t] + i));                        \
-            else                                                                                   \
-                for (int64_t t = 0; t < plane->tap_count; t++)                                     \
-                    result = COMBINE(result, EVEN(x + plane->taps[t] + i * plane->stride));        \
-            STORE(y + i, result);                                                                  \
+    TARGET CPU_INLINE void name##_vectors(                                                         \
+        const CpuPlane *plane, const float *x, float *y, const int count) {                        \
+        Vector results[TOGETHER];                                                                  \
+        CPU_UNROLL                                                                                 \
+        for (int v = 0; v < count; v++) results[v] = ALL(start);                                   \
+        if (plane->stride == 1) {                                                                  \
+            for (int64_t t = 0; t < plane->tap_count; t++) {                                       \
+                const float *at = x + plane->taps[t];                                              \
+                CPU_UNROLL                                                                         \
+                for (int v = 0; v < count; v++)                                                    \
+                    results[v] = COMBINE(results[v], LOAD(at + v * (LANES)));                      \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int64_t t = 0; t < plane->tap_count; t++) {                                       \
+                const float *at = x + plane->taps[t];                                              \
+                CPU_UNROLL                                                                         \
+                for (int v = 0; v < count; v++)                                                    \
+                    results[v] = COMBINE(results[v], EVEN(at + v * (LANES)*plane->stride));        \
+            }                                                                                      \
         }                                                                                          \
+        CPU_UNROLL                                                                                 \
+        for (int v = 0; v < count; v++) STORE(y + v * (LANES), results[v]);                        \
+    }                                                                                              \
+    TARGET static void name(const CpuPlane *plane, const float *x, float *y) {                     \
+        int64_t i = 0;                                                                             \
+        for (; i + (TOGETHER - 1) * (LANES) < plane->width; i += TOGETHER * (LANES))               \
+            name##_vectors(plane, x + i * plane->stride, y + i, TOGETHER);                         \
+        for (; i < plane->width; i += (LANES))                                                     \
+            name##_vectors(plane, x + i * plane->stride, y + i, 1);                                \
     }                                                                                              \
     struct row_needs_semicolon
 
@@ -30,6 +51,10 @@ CPU_TARGET_AVX2 CPU_INLINE __m256 even_8(const float *x) {
 }
 DEFINE_ROW(maxima_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps, even_8,
     _mm256_storeu_ps, max_8, -__builtin_inff());
+/* Of two numbers; the first stays where they are equal, as with max_8. */
+CPU_TARGET_AVX2 CPU_INLINE __m256 number_max_8(__m256 a, __m256 b) { return _mm256_max_ps(b, a); }
+DEFINE_ROW(number_maxima_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps, even_8,
+    _mm256_storeu_ps, number_max_8, -__builtin_inff());
 DEFINE_ROW(sums_8, CPU_TARGET_AVX2, __m256, 8, _mm256_set1_ps, _mm256_loadu_ps, even_8,
     _mm256_storeu_ps, _mm256_add_ps, 0.0f);
 
@@ -40,16 +65,33 @@ CPU_TARGET_AVX512 CPU_INLINE __m512 even_16(const float *x) {
 }
 DEFINE_ROW(maxima_16, CPU_TARGET_AVX512, __m512, 16, _mm512_set1_ps, _mm512_loadu_ps, even_16,
     _mm512_storeu_ps, max_16, -__builtin_inff());
+CPU_TARGET_AVX512 CPU_INLINE __m512 number_max_16(__m512 a, __m512 b) {
+    return _mm512_max_ps(b, a);
+}
+DEFINE_ROW(number_maxima_16, CPU_TARGET_AVX512, __m512, 16, _mm512_set1_ps, _mm512_loadu_ps,
+    even_16, _mm512_storeu_ps, number_max_16, -__builtin_inff());
 DEFINE_ROW(sums_16, CPU_TARGET_AVX512, __m512, 16, _mm512_set1_ps, _mm512_loadu_ps, even_16,
     _mm512_storeu_ps, _mm512_add_ps, 0.0f);
 #endif
 
-CpuPoolWindow *cpu_pool_window_for(CpuLevel level, bool is_average, int64_t stride) {
+CPU_INLINE void numbers_body(const float *x, int64_t count, bool *out) {
+    int others = 0;
+    for (int64_t i = 0; i < count; i++) others |= x[i] != x[i];
+    *out = !others;
+}
+CPU_VARIANTS(numbers, (const float *x, int64_t count, bool *out), (x, count, out));
+
+CpuPoolNumbers *cpu_pool_numbers_for(CpuLevel level) { return numbers_for(level); }
+
+CpuPoolWindow *cpu_pool_window_for(CpuLevel level, CpuPoolCombine combine, int64_t stride) {
 #if defined(__x86_64__)
-    if (level == CPU_LEVEL_AVX512 && stride <= 2) return is_average ? sums_16 : maxima_16;
-    if (level == CPU_LEVEL_AVX2 && stride <= 2) return is_average ? sums_8 : maxima_8;
+    static CpuPoolWindow *const wide[][3] = {
+        [CPU_LEVEL_AVX2] = {maxima_8, number_maxima_8, sums_8},
+        [CPU_LEVEL_AVX512] = {maxima_16, number_maxima_16, sums_16},
+    };
+    if (level != CPU_LEVEL_PORTABLE && stride <= 2) return wide[level][combine];
 #endif
     (void)level;
     (void)stride;
-    return is_average ? sums_1 : maxima_1;
+    return combine == CPU_POOL_SUM ? sums_1 : maxima_1;
 }

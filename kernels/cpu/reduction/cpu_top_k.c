@@ -2,9 +2,10 @@
  * share nothing. Equal elements go by their index. */
 #include "kernels/cpu/core/cpu_index.h"
 #include "kernels/cpu/core/cpu_order.h"
+#include "kernels/cpu/core/cpu_order_keys.h"
 #include "kernels/arguments/arguments.h"
 
-enum { ELEMENTS_PER_PART = 16384, BLOCK = 256 };
+enum { ELEMENTS_PER_PART = 16384, BLOCK = 256, FLOAT_BLOCK = 64 };
 
 typedef struct Entry {
     uint64_t key; /* larger is better */
@@ -17,6 +18,7 @@ typedef struct State {
     DType dtype;
     uint32_t size;
     bool largest;
+    CpuOrderKeys *keys; /* of float32 elements beside each other; NULL: of any others */
 } State;
 
 typedef struct Run {
@@ -88,6 +90,20 @@ static void select_lane(const Run *run, int64_t base, Entry *heap) {
     }
 }
 
+/* select_lane of float32 elements beside each other. Few blocks have an element that is better than
+ * the worst entry of a full heap; of equal elements the later is the worse. */
+static void select_floats(const State *state, const float *from, Entry *heap) {
+    uint32_t keys[FLOAT_BLOCK], best;
+    KernelStopMeter meter = {0};
+    for (int64_t begin = 0; begin < state->dim; begin += FLOAT_BLOCK) {
+        if (kernel_stop_ends_after(&meter, FLOAT_BLOCK * 64)) return;
+        const int64_t left = state->dim - begin, count = left < FLOAT_BLOCK ? left : FLOAT_BLOCK;
+        state->keys(from + begin, count, state->largest ? 0 : UINT32_MAX, keys, &best);
+        if (begin >= state->k && best <= heap[0].key) continue;
+        for (int64_t i = 0; i < count; i++) offer(state, heap, (Entry){keys[i], begin + i});
+    }
+}
+
 static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t part) {
     const Run *run = context;
     const State *state = run->state;
@@ -97,7 +113,10 @@ static Error *run_lanes(void *context, uint64_t begin, uint64_t end, uint32_t pa
         Entry *heap = run->heaps + (int64_t)lane * state->k;
         int64_t base = outer * state->dim * state->inner + inner;
         int64_t to = outer * state->k * state->inner + inner;
-        select_lane(run, base, heap);
+        if (state->keys)
+            select_floats(state, (const float *)(const void *)run->from + base, heap);
+        else
+            select_lane(run, base, heap);
         TRY(kernel_stop_check()); /* a stopped selection leaves entries of the heap unset */
         sort(heap, state->k);
         TRY(kernel_stop_check());
@@ -135,6 +154,8 @@ static Error *plan_top_k(Device *device, const PlanRequest *request, Plan **out)
     state->dtype = input->dtype;
     state->size = dtype_bits(input->dtype) / 8;
     state->largest = attributes_int(request->attributes, "largest") != 0;
+    if (state->dtype == DTYPE_FLOAT32 && state->inner == 1)
+        state->keys = cpu_order_keys_for(cpu_device(device)->level);
     (*out)->workspace_bytes =
         (uint64_t)shape_count_unchecked(&request->outputs[0].shape) * sizeof(Entry);
     (*out)->launch = launch_top_k;

@@ -76,8 +76,29 @@ static void weigh(CpuSamplerMode mode, double rest, double *out) {
     }
 }
 
+/* The taps of most points of most images: two by two elements, all of them inside. False: not such
+ * a point. The results are those of the general way, without its calls of floor. */
+static bool find_inner_taps(
+    const CpuSampler *sampler, const double *x, int64_t *out_offsets, double *out_weights) {
+    if (sampler->mode != CPU_SAMPLER_LINEAR || sampler->rank != 2) return false;
+    if (!(x[0] >= 0 && x[0] < (double)(sampler->dims[0] - 1))) return false;
+    if (!(x[1] >= 0 && x[1] < (double)(sampler->dims[1] - 1))) return false;
+    const int64_t row = (int64_t)x[0], column = (int64_t)x[1], width = sampler->dims[1];
+    const double down = x[0] - (double)row, right = x[1] - (double)column;
+    out_offsets[0] = row * width + column;
+    out_offsets[1] = out_offsets[0] + 1;
+    out_offsets[2] = out_offsets[0] + width;
+    out_offsets[3] = out_offsets[2] + 1;
+    out_weights[0] = (1 - down) * (1 - right);
+    out_weights[1] = (1 - down) * right;
+    out_weights[2] = down * (1 - right);
+    out_weights[3] = down * right;
+    return true;
+}
+
 void cpu_sampler_taps(
     const CpuSampler *sampler, const double *x, int64_t *out_offsets, double *out_weights) {
+    if (find_inner_taps(sampler, x, out_offsets, out_weights)) return;
     const uint32_t along = taps_along(sampler->mode);
     uint32_t count = 1;
     out_offsets[0] = 0;
@@ -106,7 +127,7 @@ void cpu_sampler_taps(
 }
 
 #define SUM(name, T)                                                                               \
-    void cpu_sampler_sum_##name(                                                                   \
+    static inline __attribute__((always_inline)) void sum_##name(                                  \
         const CpuSamplerTaps *taps, uint32_t tap_count, int64_t count, const T *x, T *to) {        \
         const int64_t *offsets = taps->offsets;                                                    \
         const double *weights = taps->weights;                                                     \
@@ -118,6 +139,13 @@ void cpu_sampler_taps(
             offsets += tap_count;                                                                  \
             weights += tap_count;                                                                  \
         }                                                                                          \
+    }                                                                                              \
+    void cpu_sampler_sum_##name(                                                                   \
+        const CpuSamplerTaps *taps, uint32_t tap_count, int64_t count, const T *x, T *to) {        \
+        if (tap_count == 4) /* a constant: the inner loop is unrolled */                           \
+            sum_##name(taps, 4, count, x, to);                                                     \
+        else                                                                                       \
+            sum_##name(taps, tap_count, count, x, to);                                             \
     }
 SUM(f32, float)
 SUM(f64, double)

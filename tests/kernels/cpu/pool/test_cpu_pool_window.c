@@ -22,26 +22,49 @@ static void expect(const float *x, int64_t stride, bool is_average, float *y) {
     }
 }
 
+static void compare(const float *x, CpuPoolCombine combine) {
+    float y[WIDTH + CPU_VECTOR_LANES], expected[WIDTH];
+    for (int64_t stride = 1; stride <= 3; stride++) {
+        const CpuPlane plane = {
+            .width = WIDTH, .stride = stride, .tap_count = 3, .taps = {0, 1, 2}};
+        expect(x, stride, combine == CPU_POOL_SUM, expected);
+        for (int level = 0; level <= (int)((CpuDevice *)kernel_cpu_device())->level; level++) {
+            cpu_pool_window_for((CpuLevel)level, combine, stride)(&plane, x, y);
+            assert_memory_equal(y, expected, sizeof expected);
+        }
+    }
+}
+
 static void test_pool_windows_agree_with_one_by_one(void **state) {
     (void)state;
-    float *x = kernel_random_floats(1, SIZE), y[WIDTH + CPU_VECTOR_LANES], expected[WIDTH];
-    x[5] = NAN, x[40] = INFINITY, x[41] = -INFINITY, x[20] = -0.0f, x[21] = 0.0f;
-    for (int64_t stride = 1; stride <= 3; stride++)
-        for (int average = 0; average < 2; average++) {
-            const CpuPlane plane = {
-                .width = WIDTH, .stride = stride, .tap_count = 3, .taps = {0, 1, 2}};
-            expect(x, stride, average, expected);
-            for (int level = 0; level <= (int)((CpuDevice *)kernel_cpu_device())->level; level++) {
-                cpu_pool_window_for((CpuLevel)level, average, stride)(&plane, x, y);
-                assert_memory_equal(y, expected, sizeof expected);
-            }
-        }
+    float *x = kernel_random_floats(1, SIZE);
+    x[40] = INFINITY, x[41] = -INFINITY, x[20] = -0.0f, x[21] = 0.0f;
+    compare(x, CPU_POOL_MAX_OF_NUMBERS);
+    x[5] = NAN;
+    compare(x, CPU_POOL_MAX);
+    compare(x, CPU_POOL_SUM);
     free(x);
+}
+
+static void test_a_nan_is_found_wherever_it_is(void **state) {
+    enum { COUNT = 21 };
+    float x[COUNT] = {0, -INFINITY, INFINITY};
+    (void)state;
+    for (int level = 0; level <= (int)((CpuDevice *)kernel_cpu_device())->level; level++)
+        for (int64_t at = 0; at <= COUNT; at++) {
+            bool numbers = at < COUNT;
+            const float kept = at < COUNT ? x[at] : 0;
+            if (at < COUNT) x[at] = NAN;
+            cpu_pool_numbers_for((CpuLevel)level)(x, COUNT, &numbers);
+            if (at < COUNT) x[at] = kept;
+            assert_int_equal(numbers, at == COUNT);
+        }
 }
 
 int test_cpu_pool_window(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool_windows_agree_with_one_by_one),
+        cmocka_unit_test(test_a_nan_is_found_wherever_it_is),
     };
     return cmocka_run_group_tests_name("cpu_pool_window", tests, NULL, NULL);
 }
