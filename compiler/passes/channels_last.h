@@ -48,7 +48,7 @@ bool channels_last_takes_resize(const ChannelsLast *pass, const IrBinding *resiz
 MUST_CHECK Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize);
 bool channels_last_takes_mean(const ChannelsLast *pass, const IrBinding *mean);
 MUST_CHECK Error *channels_last_read_mean(ChannelsLast *pass, IrBinding *binding, bool *out_read);
-/* channels_last_slice.c: the same for a Slice along constant axes, and for Split. */
+/* channels_last_parts.c: the same for a Slice along constant axes, and for Split. */
 bool channels_last_takes_slice(const ChannelsLast *pass, const IrBinding *slice);
 MUST_CHECK Error *channels_last_convert_slice(ChannelsLast *pass, IrBinding *slice);
 bool channels_last_takes_split(const ChannelsLast *pass, const IrBinding *split);
@@ -58,7 +58,7 @@ MUST_CHECK Error *channels_last_convert_split(ChannelsLast *pass, IrBinding *spl
 bool channels_last_takes_tokens(const IrBinding *binding);
 MUST_CHECK Error *channels_last_convert_tokens(ChannelsLast *pass, IrBinding *binding);
 MUST_CHECK Error *channels_last_read_tokens(ChannelsLast *pass, IrBinding *binding, bool *out_read);
-/* channels_last_shuffle.c: whether the binding is the last of three operators that shuffle the
+/* channels_last_parts.c: whether the binding is the last of three operators that shuffle the
  * channels of an image, and their conversion. */
 bool channels_last_takes_shuffle(const ChannelsLast *pass, const IrBinding *binding);
 MUST_CHECK Error *channels_last_convert_shuffle(ChannelsLast *pass, IrBinding *binding);
