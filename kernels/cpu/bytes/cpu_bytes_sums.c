@@ -82,6 +82,9 @@ static void add_pieces(
             if (kernel_stop_ends()) return;
             tile->groups = groups - k < length ? groups - k : length;
             tile->b = (const char *)tile->heads + info->head + (first * groups + k) * group;
+            tile->b_next = first + tile->piece_count < all || k + length < groups
+                               ? (const char *)tile->b + tile->piece_count * tile->groups * group
+                               : NULL;
             tile->accumulate = first + k > 0;
             state->product(tile);
             pieces[0] += length * info->group * info->row_size;

@@ -182,12 +182,16 @@ static Error *run_tile(const Run *run, const Place *place) {
         .zeros = run->zeros + place->a + place->row,
         .heads = b,
     };
+    const bool goes_on = place->row + place->rows == state->rows &&
+                         place->column + CPU_LOWER_COLUMNS < state->columns.b.lines;
+    const char *next = goes_on ? b + tile.panels * panel + info->head : NULL;
     int64_t at = 0;
     do { /* once for depth 0: writes zeros */
         TRY(kernel_stop_check());
         tile.groups = groups - at < block ? groups - at : block;
         tile.a = a + at * info->group * info->row_size;
         tile.b = b + info->head + at * group;
+        tile.b_next = at + block < groups ? (const char *)tile.b + block * group : next;
         tile.accumulate = at > 0;
         state->product(&tile);
         at += block;

@@ -78,6 +78,8 @@ static void int8_portable(const CpuLowerTile *tile) {
 /* ---- AVX2, which every machine with AVX-512 has too ---- */
 
 #if defined(__x86_64__)
+enum { LINE = 64 /* bytes of a cache */ };
+
 /* ROWS × PANELS × two vectors of sums. A bfloat16 is the upper half of a float32: a mask gives the
  * second of a pair, a shift the first. */
 #define BFLOAT16_BLOCK(ROWS, PANELS)                                                               \
@@ -198,7 +200,13 @@ static void bfloat16_avx2(const CpuLowerTile *tile) {
     bfloat16_few(tile, row);
 }
 
-/* The rows are cut into steps of about equal size. */
+/* Asks for lines of weights, which arrive in the second level cache while a step computes. */
+static void fetch(const char *from, int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; line++) _mm_prefetch(from + line * LINE, _MM_HINT_T1);
+}
+
+/* The rows are cut into steps of about equal size. Each step fetches its part of the weights of the
+ * next panel, which may come from memory. */
 static void int8_avx2(const CpuLowerTile *tile) {
     enum { MOST = 6, LEAST = 3 };
     static void (*const blocks[MOST + 1])(const CpuLowerTile *, int64_t, int64_t) = {
@@ -208,9 +216,13 @@ static void int8_avx2(const CpuLowerTile *tile) {
         return;
     }
     const int64_t steps = (tile->rows + MOST - 1) / MOST;
+    const int64_t pieces = tile->offsets ? tile->piece_count : 1;
+    const int64_t lines = pieces * tile->groups * 2 * CPU_LOWER_PANEL / LINE;
     for (int64_t panel = 0; panel < tile->panels; panel++)
         for (int64_t step = 0; step < steps; step++) {
             const int64_t row = tile->rows * step / steps;
+            const char *next = panel + 1 < tile->panels ? panel_at(tile, panel + 1) : tile->b_next;
+            if (next) fetch(next, lines * step / steps, lines * (step + 1) / steps);
             blocks[tile->rows * (step + 1) / steps - row](tile, row, panel);
         }
 }

@@ -54,8 +54,9 @@ typedef struct CpuLowerTile {
     int64_t piece_count;
     const void *b;
     int64_t b_panel;
-    void *out;       /* bfloat16: float32; int8: int32 */
-    bool accumulate; /* add to the values in out */
+    const void *b_next; /* the weights that are read after these: they are fetched; NULL: unknown */
+    void *out;          /* bfloat16: float32; int8: int32 */
+    bool accumulate;    /* add to the values in out */
     /* CPU_LOWER_INT8_DOT, unless it accumulates: row r's bytes are too large by zeros[r], so its
      * sums start from -zeros[r] * heads. heads: the first panel's head, the others b_panel
      * apart. */
