@@ -103,6 +103,8 @@ def _check_own(path, name, exists):
     folder = path.split("/")[0]
     if re.fullmatch(r"[\w.-]+\.pb-c\.h", name):
         return _check_library(path, name)
+    if "/" not in name and path.startswith("include/"):
+        return None  # installed headers stand in one folder
     if "/" not in name:
         return f'"{name}": include by full path from the root'
     target = name.split("/")[0]

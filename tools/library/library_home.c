@@ -85,17 +85,6 @@ Error *library_home_read(
 
 /* ---- answers ---- */
 
-static Error *print(json_object *owned_answer, LayoverValue *out) {
-    OWN_JSON(answer) = owned_answer;
-    char *copy;
-    const char *text = json_object_to_json_string_ext(
-        answer, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    if (!text) FAIL(OUT_OF_MEMORY, "no memory for the answer");
-    TRY(memory_copy_text(text, &copy));
-    *out = (LayoverValue){LAYOVER_STRING, {.text = copy}};
-    return NULL;
-}
-
 static Error *models(const LayoverHome *home, LayoverValue *out) {
     OWN_VISIT(visit) = {0};
     OWN(ModelList, list) = NULL;
@@ -108,7 +97,7 @@ static Error *models(const LayoverHome *home, LayoverValue *out) {
         TRY(model_version_json(&list->items[i], &row));
         json_object_array_add(rows, row);
     }
-    return print(TAKE(rows), out);
+    return library_answer(TAKE(rows), out);
 }
 
 LayoverError *layover_home_models(LayoverHome *home, LayoverValue *out_json) {
@@ -133,7 +122,7 @@ static Error *show(const LayoverHome *home, const char *reference, LayoverValue 
     json_object *answer;
     TRY(find(home, reference, &visit, &version, &executable));
     TRY(model_json(&version, executable, &answer));
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_show(LayoverHome *home, const char *reference, LayoverValue *out_json) {
@@ -226,7 +215,7 @@ static Error *register_model(const LayoverHome *home, const char *name, const ch
     TRY(model_json(&version, executable, &answer));
     model_warnings_json(&warnings, answer);
     json_fields_real(answer, "seconds", (double)(clock_now_ns(clock_real()) - start_ns) * 1e-9);
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_register(LayoverHome *home, const char *name, const char *file,
@@ -249,7 +238,7 @@ static Error *set_alias(const LayoverHome *home, const char *name, const char *a
     TRY(models_set_alias(visit.store, visit.tenant, name, alias, number));
     TRY(models_find(visit.store, visit.tenant, text_builder_get(&reference), &version));
     TRY(model_version_json(&version, &answer));
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_alias(LayoverHome *home, const char *name, const char *alias,
@@ -264,7 +253,7 @@ static Error *remove_model(const LayoverHome *home, const char *reference, Layov
     TRY(enter(home, STORE_CREATE, &visit));
     TRY(models_remove(visit.store, visit.tenant, reference, &count));
     TRY(model_removed_json(count, &answer));
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_remove(
@@ -295,7 +284,7 @@ static Error *export_model(
     TRY(model_version_json(&version, &answer));
     json_fields_text(answer, "file", path);
     json_fields_int(answer, "bytes", (int64_t)bytes);
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_export(
@@ -313,7 +302,7 @@ static Error *check(
     TRY(enter(home, STORE_CREATE, &visit));
     TRY(model_home_check(visit.store, visit.pool, &options, repair_from, &result));
     TRY(model_fsck_json(result, &answer));
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_fsck(
@@ -328,7 +317,7 @@ static Error *collect(const LayoverHome *home, LayoverValue *out) {
     TRY(enter(home, STORE_CREATE, &visit));
     TRY(gc_run(visit.store, &result));
     TRY(model_gc_json(&result, &answer));
-    return print(answer, out);
+    return library_answer(answer, out);
 }
 
 LayoverError *layover_home_gc(LayoverHome *home, LayoverValue *out_json) {

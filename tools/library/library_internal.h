@@ -85,6 +85,12 @@ MUST_CHECK Error *library_home_open(const char *path, const char *tenant, Layove
 MUST_CHECK Error *library_home_read(
     const LayoverHome *home, const char *reference, WorkerPool *pool, Executable **out);
 
+/* ---- library_answer.c ---- */
+
+struct json_object;
+/* Prints an answer as the text of a value. */
+MUST_CHECK Error *library_answer(struct json_object *owned_answer, LayoverValue *out);
+
 /* ---- library_process.c ---- */
 
 /* A number that is another one in a forked process. */
@@ -95,6 +101,9 @@ MUST_CHECK Error *library_process_check(const LayoverModel *model);
 /* Held while this process has a home open: a home has one owner. */
 void library_process_lock_homes(void);
 void library_process_unlock_homes(void);
+/* Held while the list of a client's idle connections is read or changed. */
+void library_process_lock_clients(void);
+void library_process_unlock_clients(void);
 
 /* ---- library_value.c ---- */
 
