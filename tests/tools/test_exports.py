@@ -1,5 +1,5 @@
-"""test_exports.py NM LIBRARY HEADER...: liblayover exports the functions that its headers declare, and nothing else, each
-with the version that include/layover.map gives it."""
+"""test_exports.py NM LIBRARY SYMBOLS HEADER...: liblayover exports the functions that its headers declare, and nothing else,
+each with the version that include/layover.map gives it; the Debian package's list SYMBOLS has the same."""
 import re
 import subprocess
 import sys
@@ -24,8 +24,15 @@ def exported(nm, path):
     return {name: version for name, _, version in symbols if name != VERSION}
 
 
+def packaged(path):
+    """{name: version} of a file debian/PACKAGE.symbols"""
+    with open(path, encoding="utf-8") as file:
+        symbols = [line.split()[0].partition("@") for line in file if line.startswith(" ")]
+    return {name: version for name, _, version in symbols if name != VERSION}
+
+
 def main():
-    nm, library, *headers = sys.argv[1:]
+    nm, library, symbols, *headers = sys.argv[1:]
     wanted, versions = declared(headers), exported(nm, library)
     found, other = set(versions), sorted(name for name, version in versions.items() if version != VERSION)
     for name in sorted(wanted - found):
@@ -34,8 +41,11 @@ def main():
         print(f"{library} exports {name}; no header declares it")
     for name in other:
         print(f"{name} has the version '{versions[name]}', not {VERSION}")
+    listed = packaged(symbols)
+    for name in sorted(set(listed.items()) ^ set(versions.items())):
+        print(f"{symbols} and {library} differ in {name[0]}@{name[1]}")
     print(f"exports: {len(wanted)} declared, {len(found)} exported")
-    sys.exit(0 if wanted and wanted == found and not other else 1)
+    sys.exit(0 if wanted and wanted == found and listed == versions and not other else 1)
 
 
 if __name__ == "__main__":

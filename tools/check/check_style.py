@@ -30,7 +30,7 @@ ONLY_IN = (
       "strndup", "asprintf", "vasprintf"),
      ("base/allocator.c", "base/error.c", "tests/", "bench/"), "use base/allocator.h"),
     (("printf", "vprintf", "fprintf", "vfprintf", "dprintf", "puts", "fputs", "putchar", "fputc", "perror"),
-     ("tools/", "scheduler/daemon/daemon.c", "tests/", "bench/"), "library code returns an Error"),
+     ("tools/", "scheduler/daemon/daemon.c", "tests/", "bench/", "examples/"), "library code returns an Error"),
     (("exit", "_exit", "_Exit", "quick_exit", "abort"),
      ("tools/", "tests/", "bench/"), "library code returns an Error; assert is for bugs"),
     (("pthread_create",), ("base/thread.c", "tests/", "bench/"), "use base/thread.h: signals are the program's"),
