@@ -3,7 +3,7 @@
  * not ended. */
 import {page, tenantQuery} from "./api.js";
 
-const PAGE = 1000, FIRST = 200, RANGE = 200, SINGLES = 16;
+const PAGE = 1000, FIRST = 60, RANGE = 200, SINGLES = 16;
 const FIELDS = ["job", "place", "model", "tenant", "state", "items_done", "items_total", "device", "priority", "submitted",
   "started", "finished", "deadline", "missed", "device_seconds", "checkpoint_age", "migrating", "moved_state", "why", "ended", "outputs"];
 
