@@ -1,7 +1,7 @@
 #pragma once
 /* Waits without sleeping for an event that another core causes within microseconds: to sleep and be
  * woken costs tens of microseconds, most of all in a virtual machine. Callers: kernels/cpu, the
- * process device, the sim device, control_loop.c, worker.c. Threads: any. */
+ * process device, the sim device, worker.c. Threads: any. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* bench_http LAYOVER FOLDER [SECONDS]: a daemon as its clients see it, over its unix socket: from
- * submission to the first instruction, tiny durable jobs a second, and what 10,000 queued jobs
- * cost.
+ * submission to the first instruction, tiny durable jobs a second, what 10,000 queued jobs cost,
+ * and the daemon's share of the time of an inference request. With 0 seconds the requests alone.
  *
  * The clients are plain sockets on kept connections in this process, so that what is measured is
  * the daemon and not a client library. */
@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,15 +22,17 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "bench/bench_connection.h"
 #include "bench/bench_npz.h"
 
 enum {
     CONNECTIONS = 32,
     ARRIVALS = 300,
+    REQUESTS = 20000,
+    GROUP = 100, /* requests; a part of REQUESTS */
     TENANTS = 1000,
     QUEUED = 10000,
     LISTINGS = 9,
-    HEAD_SIZE = 8 << 10,
     PATH_SIZE = 512,
 };
 
@@ -53,103 +54,12 @@ typedef struct Bench {
     pid_t daemon;
 } Bench;
 
-/* An answer's body stays valid until the next call on its connection. */
-typedef struct Connection {
-    int socket;
-    ByteWriter buffer; /* head and body */
-    const char *body;
-    size_t body_size;
-} Connection;
-
 static double now(void) { return (double)clock_now_ns(clock_real()) * 1e-9; }
 static double calendar_now(void) { return clock_real().calendar_s(clock_real().self); }
 
-/* ---- connections ---- */
-
-static Error *connection_open(const Bench *bench, Connection *out) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    *out = (Connection){.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    if (strlen(bench->socket) >= sizeof address.sun_path)
-        FAIL(INVALID, "%s: too long for a socket", bench->socket);
-    memcpy(address.sun_path, bench->socket, strlen(bench->socket) + 1);
-    if (out->socket < 0 || connect(out->socket, (struct sockaddr *)&address, sizeof address) != 0)
-        FAIL(UNREACHABLE, "%s: %s", bench->socket, strerror(errno));
-    return NULL;
-}
-
-static void connection_close(Connection *connection) {
-    if (connection->socket >= 0) (void)close(connection->socket);
-    byte_writer_deinit(&connection->buffer);
-}
-#define OWN_CONNECTION(name) __attribute__((cleanup(connection_close))) name = {.socket = -1}
-
-static Error *send_all(int socket, const void *data, size_t size) {
-    for (const char *at = data; size > 0;) {
-        ssize_t count = send(socket, at, size, MSG_NOSIGNAL);
-        if (count < 0) FAIL(UNREACHABLE, "send: %s", strerror(errno));
-        at += count;
-        size -= (size_t)count;
-    }
-    return NULL;
-}
-
-static Error *receive_some(Connection *connection) {
-    char block[16 << 10];
-    ssize_t count = recv(connection->socket, block, sizeof block, 0);
-    if (count <= 0) FAIL(UNREACHABLE, "the daemon closed the connection");
-    byte_write_bytes(&connection->buffer, block, (size_t)count);
-    return byte_writer_check(&connection->buffer);
-}
-
-/* The head's end, once it is there; it ends with a NUL then instead of the empty line. */
-static size_t find_body(ByteWriter *buffer) {
-    static const char end[] = "\r\n\r\n";
-    uint8_t *at = buffer->size ? memmem(buffer->data, buffer->size, end, 4) : NULL;
-    if (!at) return 0;
-    *at = 0;
-    return (size_t)(at - buffer->data) + 4;
-}
-
-static Error *receive_answer(Connection *connection, int *out_status) {
-    size_t body = 0;
-    uint64_t length;
-    connection->buffer.size = 0;
-    while (!(body = find_body(&connection->buffer))) TRY(receive_some(connection));
-    const char *head = (const char *)connection->buffer.data;
-    const char *field = strcasestr(head, "\r\ncontent-length: ");
-    char digits[24] = {0};
-    if (!field) FAIL(UNSUPPORTED, "an answer without Content-Length");
-    (void)sscanf(field + 18, "%23[0-9]", digits);
-    if (!text_parse_u64(digits, &length)) FAIL(CORRUPT, "Content-Length is no number");
-    if (sscanf(head, "HTTP/1.1 %d", out_status) != 1) FAIL(CORRUPT, "no status");
-    while (connection->buffer.size < body + length) TRY(receive_some(connection));
-    byte_write_u8(&connection->buffer, 0);
-    TRY(byte_writer_check(&connection->buffer));
-    connection->body = (const char *)connection->buffer.data + body;
-    connection->body_size = (size_t)length;
-    return NULL;
-}
-
-static Error *call(Connection *connection, const char *method, const char *target, const char *type,
-    const void *body, size_t size) {
-    char head[HEAD_SIZE];
-    int status;
-    int length = snprintf(head, sizeof head,
-        "%s %s HTTP/1.1\r\nHost: layover\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n",
-        method, target, type, size);
-    TRY(send_all(connection->socket, head, (size_t)length));
-    if (size) TRY(send_all(connection->socket, body, size));
-    TRY(receive_answer(connection, &status));
-    if (status >= 300) FAIL(INVALID, "%s %s: %d: %.200s", method, target, status, connection->body);
-    return NULL;
-}
-
-static Error *get(Connection *connection, const char *target) {
-    return call(connection, "GET", target, "text/plain", NULL, 0);
-}
-
 /* The value of a field that is a text or a number, up to its end. */
-static bool find_field(const Connection *connection, const char *name, char *out, size_t size) {
+static bool find_field(
+    const BenchConnection *connection, const char *name, char *out, size_t size) {
     char key[64];
     (void)snprintf(key, sizeof key, "\"%s\":", name);
     const char *at = strstr(connection->body, key);
@@ -163,7 +73,7 @@ static bool find_field(const Connection *connection, const char *name, char *out
 }
 
 static Error *submit(
-    const Bench *bench, Connection *connection, const char *query, char out_job[64]) {
+    const Bench *bench, BenchConnection *connection, const char *query, char out_job[64]) {
     static const char head[] = "--b\r\nContent-Disposition: form-data; name=\"policy\"\r\n"
                                "Content-Type: application/json\r\n\r\n{\"model\":\"m\"}\r\n"
                                "--b\r\nContent-Disposition: form-data; name=\"inputs\"\r\n"
@@ -176,7 +86,8 @@ static Error *submit(
     byte_write_bytes(&body, tail, sizeof tail - 1);
     TRY(byte_writer_check(&body));
     (void)snprintf(target, sizeof target, "/v1/jobs%s", query);
-    TRY(call(connection, "POST", target, "multipart/form-data; boundary=b", body.data, body.size));
+    TRY(bench_connection_call(
+        connection, "POST", target, "multipart/form-data; boundary=b", body.data, body.size));
     if (!find_field(connection, "job", out_job, 64)) FAIL(CORRUPT, "an answer without a job");
     return NULL;
 }
@@ -186,11 +97,11 @@ static void pause_us(long us) {
     (void)nanosleep(&pause, NULL);
 }
 
-static Error *wait_for_end(Connection *connection, const char *job) {
+static Error *wait_for_end(BenchConnection *connection, const char *job) {
     char target[96], state[32] = "";
     (void)snprintf(target, sizeof target, "/v1/jobs/%s", job);
     while (strcmp(state, "succeeded") != 0) {
-        TRY(get(connection, target));
+        TRY(bench_connection_get(connection, target));
         if (!find_field(connection, "state", state, sizeof state)) FAIL(CORRUPT, "no state");
         if (strcmp(state, "failed") == 0) FAIL(INTERNAL, "job %s failed", job);
         pause_us(300);
@@ -214,8 +125,8 @@ static void print_times(const char *what, double *times, size_t count) {
 /* The daemon says when the first instruction ran, by the calendar's clock. */
 static Error *measure_start(const Bench *bench) {
     static double accepted[ARRIVALS], started[ARRIVALS];
-    Connection OWN_CONNECTION(connection);
-    TRY(connection_open(bench, &connection));
+    BenchConnection OWN_CONNECTION(connection);
+    TRY(bench_connection_open(bench->socket, &connection));
     for (size_t i = 0; i < ARRIVALS; i++) {
         char job[64], target[96], text[64] = "";
         double begin = calendar_now();
@@ -223,13 +134,83 @@ static Error *measure_start(const Bench *bench) {
         accepted[i] = calendar_now() - begin;
         TRY(wait_for_end(&connection, job));
         (void)snprintf(target, sizeof target, "/v1/jobs/%s", job);
-        TRY(get(&connection, target));
+        TRY(bench_connection_get(&connection, target));
         if (!find_field(&connection, "started", text, sizeof text)) FAIL(CORRUPT, "no start");
         started[i] = strtod(text, NULL) - begin;
     }
     print_times("submitted to durable and answered, idle", accepted, ARRIVALS);
     print_times("submitted to running, idle", started, ARRIVALS);
     return NULL;
+}
+
+/* ---- inference requests ---- */
+
+static const char infer_body[] = "{\"inputs\":[{\"name\":\"a\",\"shape\":[4],\"datatype\":\"FP32\","
+                                 "\"data\":[1,2,3,4]}]}";
+
+/* Answers every piece that comes with the same bytes, as a server without any work does. */
+static void *echo_main(void *argument) {
+    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    const int socket = *(const int *)argument;
+    char block[BENCH_HEAD_SIZE];
+    while (recv(socket, block, sizeof block, 0) > 0)
+        if (send(socket, answer, sizeof answer - 1, MSG_NOSIGNAL) < 0) break;
+    return NULL;
+}
+
+/* The least median of a hundred requests in a row: of a moment when no other process had the cores.
+ */
+static double find_quiet(const double *times) {
+    double least = times[0];
+    for (size_t at = 0; at < REQUESTS; at += GROUP) {
+        double group[GROUP];
+        memcpy(group, times + at, sizeof group);
+        qsort(group, GROUP, sizeof *group, compare);
+        if (at == 0 || group[GROUP / 2] < least) least = group[GROUP / 2];
+    }
+    return least;
+}
+
+/* One send for each request, which clients of the protocol do, too. */
+static Error *measure_requests(
+    BenchConnection *connection, const char *what, const char *first_line, const char *body) {
+    static double times[REQUESTS];
+    char request[BENCH_HEAD_SIZE];
+    int status;
+    const int size = snprintf(request, sizeof request,
+        "%s HTTP/1.1\r\nHost: layover\r\nContent-Length: %zu\r\n\r\n%s", first_line, strlen(body),
+        body);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        const double begin = now();
+        TRY(bench_connection_send(connection, request, (size_t)size));
+        TRY(bench_connection_receive(connection, &status));
+        times[i] = now() - begin;
+        if (status != 200) FAIL(INVALID, "%s: %d: %.200s", what, status, connection->body);
+    }
+    const double quiet = find_quiet(times);
+    print_times(what, times, REQUESTS);
+    printf("  %-48s p50 %6.1f us\n", "  in the quietest hundred", quiet * 1e6);
+    return NULL;
+}
+
+/* The daemon's share is the difference to the server without any work. */
+static Error *measure_inference(const Bench *bench) {
+    static const char infer[] = "POST /v2/models/m/infer", model[] = "GET /v2/models/m",
+                      live[] = "GET /v2/health/live";
+    BenchConnection OWN_CONNECTION(connection), OWN_CONNECTION(bare);
+    int ends[2];
+    pthread_t echo;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) FAIL(IO, "socketpair");
+    bare.socket = ends[0];
+    if (pthread_create(&echo, NULL, echo_main, &ends[1]) != 0) exit(1);
+    TRY(measure_requests(&bare, "a request to a server without any work", infer, infer_body));
+    (void)shutdown(ends[0], SHUT_RDWR);
+    (void)pthread_join(echo, NULL);
+    (void)close(ends[1]);
+    TRY(bench_connection_open(bench->socket, &connection));
+    TRY(measure_requests(&connection, "answered by the thread that moves bytes", live, ""));
+    TRY(measure_requests(&connection, "answered by a handler", model, ""));
+    return measure_requests(&connection, "an inference request", infer, infer_body);
 }
 
 /* ---- tiny jobs ---- */
@@ -243,8 +224,8 @@ typedef struct Client {
 } Client;
 
 static Error *run_client(Client *client) {
-    Connection OWN_CONNECTION(connection);
-    TRY(connection_open(client->bench, &connection));
+    BenchConnection OWN_CONNECTION(connection);
+    TRY(bench_connection_open(client->bench->socket, &connection));
     for (; now() < client->end; client->count++)
         TRY(submit(client->bench, &connection, "", client->last));
     return client->count ? wait_for_end(&connection, client->last) : NULL;
@@ -309,22 +290,24 @@ static double daemon_memory(const Bench *bench) {
 }
 
 /* A tenant whose jobs wait for ever, with the model. */
-static Error *add_tenant(Connection *connection, const char *name) {
+static Error *add_tenant(BenchConnection *connection, const char *name) {
     char body[160], target[96];
     int size =
         snprintf(body, sizeof body, "{\"tenant\":\"%s\",\"quotas\":{\"running_jobs\":0}}", name);
-    TRY(call(connection, "POST", "/v1/tenants", "application/json", body, (size_t)size));
+    TRY(bench_connection_call(
+        connection, "POST", "/v1/tenants", "application/json", body, (size_t)size));
     (void)snprintf(target, sizeof target, "/v1/models/m?format=lva&tenant=%s", name);
-    return call(connection, "POST", target, "application/octet-stream", program, strlen(program));
+    return bench_connection_call(
+        connection, "POST", target, "application/octet-stream", program, strlen(program));
 }
 
-static Error *measure_listing(Connection *connection, const char *tenant, const char *what) {
+static Error *measure_listing(BenchConnection *connection, const char *tenant, const char *what) {
     double times[LISTINGS];
     char target[96];
     (void)snprintf(target, sizeof target, "/v1/jobs?tenant=%s", tenant);
     for (size_t i = 0; i < LISTINGS; i++) {
         double start = now();
-        TRY(get(connection, target));
+        TRY(bench_connection_get(connection, target));
         times[i] = now() - start;
     }
     qsort(times, LISTINGS, sizeof *times, compare);
@@ -333,7 +316,7 @@ static Error *measure_listing(Connection *connection, const char *tenant, const 
 }
 
 static Error *submit_to_tenants(
-    const Bench *bench, Connection *connection, size_t tenants, double *out_bytes) {
+    const Bench *bench, BenchConnection *connection, size_t tenants, double *out_bytes) {
     char query[64], job[64];
     double before = daemon_memory(bench);
     for (size_t i = 0; i < QUEUED; i++) {
@@ -346,9 +329,9 @@ static Error *submit_to_tenants(
 }
 
 static Error *measure_queue(const Bench *bench) {
-    Connection OWN_CONNECTION(connection);
+    BenchConnection OWN_CONNECTION(connection);
     double bytes;
-    TRY(connection_open(bench, &connection));
+    TRY(bench_connection_open(bench->socket, &connection));
     TRY(add_tenant(&connection, "one"));
     for (size_t i = 0; i < TENANTS; i++) {
         char name[16];
@@ -406,12 +389,14 @@ static Error *make_inputs(Bench *bench, const char *folder) {
 }
 
 static Error *run(Bench *bench, const char *folder) {
-    Connection OWN_CONNECTION(connection);
+    BenchConnection OWN_CONNECTION(connection);
     TRY(make_inputs(bench, folder));
     TRY(start_daemon(bench));
-    TRY(connection_open(bench, &connection));
-    TRY(call(&connection, "POST", "/v1/models/m?format=lva", "application/octet-stream", program,
-        strlen(program)));
+    TRY(bench_connection_open(bench->socket, &connection));
+    TRY(bench_connection_call(&connection, "POST", "/v1/models/m?format=lva",
+        "application/octet-stream", program, strlen(program)));
+    TRY(measure_inference(bench));
+    if (bench->seconds == 0) return NULL;
     TRY(measure_start(bench));
     TRY(measure_tiny(bench));
     return measure_queue(bench);

@@ -111,9 +111,18 @@ JobId control_next_transient(Control *control);
  *
  * id:         from control_next_transient; control_ask can cancel the job by it.
  * submission: complete, with its batch; the caller keeps it until the receiver is called.
+ * helps:      the caller calls control_help right behind this, which spares a wake.
  * Errors:     OUT_OF_MEMORY, UNREACHABLE; the receiver is not called then. Threads: any. */
 MUST_CHECK Error *control_submit_transient(
-    Control *control, JobId id, Submission *submission, ControlReceiver *receiver);
+    Control *control, JobId id, Submission *submission, ControlReceiver *receiver, bool helps);
+
+/* Handles on the caller's thread what was posted to the control thread, unless another thread does,
+ * and with lends a slice that begins by that, of a job whose submission is brief. A caller that
+ * would only wait for the end of its job spares the threads being woken.
+ *
+ * Threads: any without a lock. Blocks: as long as messages come, and with lends for the slice,
+ * whose kernels are abandoned after a millisecond. */
+void control_help(Control *control, bool lends);
 
 /* Suspends a job. Returns when the checkpoint is durable. Errors: NOT_FOUND; CONFLICT the job's
  * state allows no suspend. */

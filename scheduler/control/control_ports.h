@@ -25,6 +25,12 @@ typedef struct ControlMailbox {
     /* Posts a message. The driver of the logic calls message->handle(control, message) on the
      * control thread, and then control_core_turn. Threads: any. */
     void (*post)(void *self, Message *message);
+    /* Leaves a message that the caller handles itself by a call of help right behind this. NULL:
+     * the driver takes no help; so is the next one then. Threads: any. */
+    void (*leave)(void *self, Message *message);
+    /* Handles messages on the caller's thread, unless another thread does that. Threads: any
+     * without a lock. */
+    void (*help)(void *self);
     void *self;
 } ControlMailbox;
 
@@ -43,8 +49,12 @@ typedef struct JobHold {
     Message slice_ended;           /* the logic sets its handler, and that of `paused` */
     Message paused;                /* posted when a kernel of the slice waits */
     atomic_bool pause_told;        /* `paused` is on its way */
+    bool brief;                    /* set by the logic: a lent thread may run the slice */
     const ControlMailbox *mailbox; /* the executor's */
 } JobHold;
+
+/* How long a slice may have a thread that was lent to it. */
+#define EXECUTOR_LENT_NS ((uint64_t)1000000)
 
 typedef enum ExecutorTaskKind {
     EXECUTOR_OPEN,            /* reads model, inputs and the newest checkpoint, for a slice */
@@ -107,8 +117,9 @@ typedef struct ControlExecutorPort {
     /* Does EXECUTOR_OPEN at once for a job whose inputs and model are in memory. False: nothing has
      * changed, or the inputs are used up. */
     bool (*open_at_once)(void *self, const ExecutorTask *task);
-    /* Begins a slice. hold->slice_ended is posted when the slice has ended. */
-    void (*run)(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes);
+    /* Begins a slice. hold->slice_ended is posted when the slice has ended. Returns true if the
+     * slice runs on a lent thread, which wants it back after EXECUTOR_LENT_NS. */
+    bool (*run)(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes);
     /* Lets the slice of the device keep its thread; the next slice does not wait for that thread.
      */
     void (*set_aside)(void *self, uint32_t device);

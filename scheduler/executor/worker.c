@@ -39,17 +39,23 @@ static WorkerSlice *wait_for_slice(Worker *worker) {
     return slice;
 }
 
+/* Returns true if the job goes on after the slice. */
+static bool run_slice(WorkerSlice *slice) {
+    slice->start_ns = clock_now_ns(clock_real());
+    slice->error = job_run_slice(slice->run, slice->residency, slice->sink, &slice->result);
+    slice->device_time_ns = clock_now_ns(clock_real()) - slice->start_ns;
+    const bool goes_on = !slice->error && slice->result.outcome == JOB_RUN_SLICE_ENDED;
+    slice->done(slice);
+    return goes_on;
+}
+
+void worker_run(WorkerSlice *slice) { (void)run_slice(slice); }
+
 static void *thread_main(void *argument) {
     Worker *worker = argument;
     WorkerSlice *slice;
-    while ((slice = wait_for_slice(worker))) {
-        slice->start_ns = clock_now_ns(clock_real());
-        slice->error = job_run_slice(slice->run, slice->residency, slice->sink, &slice->result);
-        slice->device_time_ns = clock_now_ns(clock_real()) - slice->start_ns;
-        bool goes_on = !slice->error && slice->result.outcome == JOB_RUN_SLICE_ENDED;
-        slice->done(slice);
-        if (goes_on) (void)spin_until(&worker->filled, worker->spin_ns); /* this or another one */
-    }
+    while ((slice = wait_for_slice(worker)))
+        if (run_slice(slice)) (void)spin_until(&worker->filled, worker->spin_ns); /* the next one */
     return NULL;
 }
 

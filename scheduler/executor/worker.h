@@ -12,7 +12,7 @@ typedef struct WorkerSlice {
     JobRun *run;
     Residency *residency;
     JobRunSink sink;
-    /* Called on the worker's thread when the slice is over. */
+    /* Called on the slice's thread when the slice is over. */
     void (*done)(struct WorkerSlice *slice);
     /* The members below are set by the worker. */
     JobRunResult result;
@@ -30,6 +30,8 @@ DEFINE_OWN(Worker, worker_release);
 /* Posts a slice; slices run in the order of their posting. job_run_request_slice_end ends one.
  * Threads: any. */
 void worker_post(Worker *worker, WorkerSlice *slice);
+/* Runs a slice that was not posted on the caller's thread, and calls its done. */
+void worker_run(WorkerSlice *slice);
 /* Sets the running slice aside: slices that are posted later do not wait for it, as long as the
  * system gives threads. Threads: any. */
 void worker_set_aside(Worker *worker);

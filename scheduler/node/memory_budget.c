@@ -61,10 +61,11 @@ static Holder **find(MemoryBudget *budget, TenantId tenant) {
 }
 
 /* Under the mutex. */
-static Error *wait_for_room(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes) {
+static Error *wait_for_room(
+    MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes, uint32_t wait_ms) {
     const struct timespec deadline =
-        clock_timespec(clock_now_ns(clock_real()) + budget->wait_ms * MILLISECOND_NS);
-    for (int status = 0;;) {
+        clock_timespec(clock_now_ns(clock_real()) + wait_ms * MILLISECOND_NS);
+    for (int status = wait_ms ? 0 : ETIMEDOUT;;) {
         const Holder *holder = *find(budget, tenant);
         uint64_t held = holder ? holder->bytes : 0;
         if (held + bytes <= share && budget->used + bytes <= budget->total) return NULL;
@@ -91,18 +92,28 @@ static Error *add(MemoryBudget *budget, TenantId tenant, uint64_t bytes) {
     return NULL;
 }
 
-Error *memory_budget_take(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes,
-    MemoryCharge *out_charge) {
+static Error *take(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes,
+    uint32_t wait_ms, MemoryCharge *out_charge) {
     if (bytes > share)
         FAIL(EXHAUSTED, "%llu bytes of memory for %s are needed at once, and %llu are allowed",
             (unsigned long long)bytes, budget->what, (unsigned long long)share);
     if (bytes == 0) return NULL;
     (void)pthread_mutex_lock(&budget->mutex);
-    Error *error = wait_for_room(budget, tenant, share, bytes);
+    Error *error = wait_for_room(budget, tenant, share, bytes, wait_ms);
     if (!error) error = add(budget, tenant, bytes);
     (void)pthread_mutex_unlock(&budget->mutex);
     if (!error) *out_charge = (MemoryCharge){budget, tenant, bytes};
     return error;
+}
+
+Error *memory_budget_take(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes,
+    MemoryCharge *out_charge) {
+    return take(budget, tenant, share, bytes, budget->wait_ms, out_charge);
+}
+
+Error *memory_budget_try_take(MemoryBudget *budget, TenantId tenant, uint64_t share, uint64_t bytes,
+    MemoryCharge *out_charge) {
+    return take(budget, tenant, share, bytes, 0, out_charge);
 }
 
 void memory_charge_end(MemoryCharge *charge) {

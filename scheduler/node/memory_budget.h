@@ -33,6 +33,9 @@ typedef struct MemoryCharge {
  * time. */
 MUST_CHECK Error *memory_budget_take(MemoryBudget *budget, TenantId tenant, uint64_t share,
     uint64_t bytes, MemoryCharge *out_charge);
+/* The same, but without waiting. */
+MUST_CHECK Error *memory_budget_try_take(MemoryBudget *budget, TenantId tenant, uint64_t share,
+    uint64_t bytes, MemoryCharge *out_charge);
 /* Gives the bytes back. Does nothing for a zeroed charge. */
 void memory_charge_end(MemoryCharge *charge);
 #define OWN_CHARGE(name) __attribute__((cleanup(memory_charge_end))) name

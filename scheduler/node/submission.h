@@ -50,6 +50,7 @@ typedef struct Submission {
     JobContent stored_inputs;
     ByteWriter stored_policy;
     Digest request; /* the digest of all that was sent under the key */
+    bool brief;     /* of a transient job: its sender must not wait, and lends it its thread */
     Batch *batch;   /* the inputs in memory; NULL: the inputs are only in the store */
 } Submission;
 

@@ -45,13 +45,13 @@ static void receive(ControlReceiver *receiver, ControlEnd *end) {
     run->waker.wake(run->waker.self); /* the run belongs to its owner again */
 }
 
-static Error *submit(ServiceRun *run) {
+static Error *submit(ServiceRun *run, bool helps) {
     return control_submit_transient(
-        run->service->control, run->job, &run->submission, &run->receiver);
+        run->service->control, run->job, &run->submission, &run->receiver, helps);
 }
 
 static Error *run_alone(JoinMember *member) {
-    return submit(CONTAINER_OF(member, ServiceRun, member));
+    return submit(CONTAINER_OF(member, ServiceRun, member), false);
 }
 
 /* The run that it had a part in has ended. */
@@ -65,9 +65,14 @@ static void end_joined(JoinMember *member, Error *owned_error) {
 static void begin(void *self, HttpWaker waker) {
     ServiceRun *run = self;
     run->waker = waker;
-    Error *error = run->joins ? run_joiner_add(run->service->joiner, &run->member) : submit(run);
+    Error *error =
+        run->joins ? run_joiner_add(run->service->joiner, &run->member) : submit(run, true);
     if (error) /* else the run may be freed already */
         receive(&run->receiver, &(ControlEnd){.outputs = &run->outputs, .owned_error = error});
+}
+
+static void help(void *self, bool brief) {
+    control_help(((ServiceRun *)self)->service->control, brief);
 }
 
 static void ignore(void *context, Error *owned_error) {
@@ -119,7 +124,9 @@ static Error *charge_inputs(ServiceRun *run, const ArrayList *inputs, const Tena
             (unsigned long long)share);
     run->joins = run->joins && bytes <= share / 2;
     if (run->joins) bytes *= 2;
-    return bytes ? memory_budget_take(budget, tenant->id, share, bytes, &run->charge) : NULL;
+    if (run->submission.brief)
+        return memory_budget_try_take(budget, tenant->id, share, bytes, &run->charge);
+    return memory_budget_take(budget, tenant->id, share, bytes, &run->charge);
 }
 
 /* A request that waits for others is queued, too. */
@@ -214,7 +221,8 @@ Error *job_service_run(void *self, const Caller *caller, const JobsApiModel *mod
         drop(run);
         return error;
     }
-    *out_run = (JobsApiRun){.begin = begin, .cut = cut, .end = end, .drop = drop, .self = run};
+    *out_run = (JobsApiRun){
+        .begin = begin, .help = help, .cut = cut, .end = end, .drop = drop, .self = run};
     return NULL;
 }
 

@@ -195,8 +195,8 @@ static Error *submit(JoinedRun *joined) {
         joined->count > 1 ? &joined->submission : joined->members[0]->submission;
     (void)pthread_mutex_lock(&joiner->mutex);
     joined->submitted = true;
-    Error *error = joined->wanted ? control_submit_transient(
-                                        joiner->control, joined->job, submission, &joined->receiver)
+    Error *error = joined->wanted ? control_submit_transient(joiner->control, joined->job,
+                                        submission, &joined->receiver, false)
                                   : make_cancelled();
     (void)pthread_mutex_unlock(&joiner->mutex);
     return error;

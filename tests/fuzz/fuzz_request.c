@@ -167,10 +167,8 @@ static void answer(const HttpHead *head, const uint8_t *data, size_t size) {
     http_body_init(&body, fuzz.service.store, fuzz.service.upload_folder, request.body_size_max);
     if (!error) error = http_body_add(&body, data, size);
     if (!error) error = http_body_finish(&body, &request);
-    if (error)
-        http_response_error(&response, error);
-    else
-        http_service_answer(&fuzz.service, &request, &response);
+    if (!error) error = http_service_answer(&fuzz.service, &request, &response);
+    if (error) http_response_error(&response, error);
     if (response.kind == HTTP_BODY_STREAM) pull_stream(&response);
     if (response.status == 500 || tells_folder(text_builder_get(&response.text))) abort();
     http_body_deinit(&body);

@@ -40,6 +40,8 @@ typedef struct MemoryJobs {
     SettingsCache *settings; /* finds the models that runs need; NULL: every model is `model` */
     Executable *model;       /* retained; NULL: there is none */
     bool holds_runs;         /* a run ends when it is cut; otherwise at once */
+    bool refuses_brief;      /* a run that must not wait finds no room */
+    atomic_uint lent;        /* so many runs were lent their thread, since they were brief */
     atomic_uint runs, cuts;  /* so many runs began, and were cut */
 } MemoryJobs;
 

@@ -27,6 +27,11 @@ static void begin_run(void *self, HttpWaker waker) {
     if (!holds) waker.wake(waker.self);
 }
 
+static void help_run(void *self, bool brief) {
+    MemoryRun *run = self;
+    if (brief) (void)atomic_fetch_add(&run->jobs->lent, 1);
+}
+
 static void cut_run(void *self) {
     MemoryRun *run = self;
     run->was_cut = true;
@@ -56,6 +61,7 @@ Error *memory_run(void *self, const Caller *caller, const JobsApiModel *model,
     MemoryJobs *jobs = self;
     void *memory;
     (void)caller, (void)model;
+    if (jobs->refuses_brief && inout_submission->brief) FAIL(EXHAUSTED, "no room");
     TRY(memory_alloc(1, sizeof(MemoryRun), &memory));
     *(MemoryRun *)memory = (MemoryRun){.jobs = jobs, .arrays = *inout_inputs};
     *inout_inputs = (ArrayList){0};
@@ -64,6 +70,6 @@ Error *memory_run(void *self, const Caller *caller, const JobsApiModel *model,
     jobs->last = *inout_submission;
     *inout_submission = (Submission){0};
     (void)pthread_mutex_unlock(&jobs->mutex);
-    *out_run = (JobsApiRun){begin_run, cut_run, end_run, drop_run, memory};
+    *out_run = (JobsApiRun){begin_run, help_run, cut_run, end_run, drop_run, memory};
     return NULL;
 }

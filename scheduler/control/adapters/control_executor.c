@@ -148,9 +148,17 @@ static Error *keep_output(
     return NULL;
 }
 
+/* The thread has nothing to do before the logic has decided what the device does next, so it takes
+ * that turn. The hold may be gone behind the message. */
 static void end_slice(WorkerSlice *slice) {
     JobHold *hold = CONTAINER_OF(slice, JobHold, slice);
-    hold->mailbox->post(hold->mailbox->self, &hold->slice_ended);
+    const ControlMailbox *mailbox = hold->mailbox;
+    if (!mailbox->help) {
+        mailbox->post(mailbox->self, &hold->slice_ended);
+        return;
+    }
+    mailbox->leave(mailbox->self, &hold->slice_ended);
+    mailbox->help(mailbox->self);
 }
 
 /* Called on the slice's thread before the slice can end, so the job still exists when the message
@@ -204,8 +212,13 @@ static bool open_at_once(void *self, const ExecutorTask *task) {
     return false;
 }
 
-static void run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes) {
+void control_executor_lend(ControlExecutor *executor, WorkerSlice **out_slice) {
+    executor->out_lent = out_slice;
+}
+
+static bool run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes) {
     ControlExecutor *executor = self;
+    const ControlDriver *driver = &executor->drivers.items[device];
     hold->mailbox = &executor->mailbox;
     job_run_set_grant(hold->run, grant_bytes);
     hold->slice = (WorkerSlice){.run = hold->run,
@@ -213,7 +226,13 @@ static void run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes
         .sink = {keep_output, hold},
         .done = end_slice};
     job_run_set_paused(hold->run, tell_paused, hold);
-    worker_post(executor->drivers.items[device].worker, &hold->slice);
+    const bool lent = hold->brief && driver->host_memory && executor->out_lent;
+    if (lent) {
+        *executor->out_lent = &hold->slice;
+        executor->out_lent = NULL; /* one slice a thread */
+    } else
+        worker_post(driver->worker, &hold->slice);
+    return lent;
 }
 
 static void set_aside(void *self, uint32_t device) {

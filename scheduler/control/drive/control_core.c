@@ -64,8 +64,6 @@ void control_core_turn(Control *control) {
     if (control->options.checks_jobs) check_jobs(control);
 }
 
-bool control_core_take_hurry(Control *control) { return control_take_slice_end_asked(control); }
-
 bool control_core_is_over(const Control *control) { return control_life_is_over(&control->life); }
 
 /* ---- life ---- */

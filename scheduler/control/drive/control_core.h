@@ -17,8 +17,5 @@ void control_core_release(Control *control);
 void control_core_turn(Control *control);
 /* When the next turn is due without a message, on the ports' clock; 0: never. */
 uint64_t control_core_due_ns(const Control *control);
-/* True: a message is expected within a kernel's time, so that waiting awake for it pays. True only
- * once for each such message. */
-bool control_core_take_hurry(Control *control);
 /* True: the daemon ends or the logic has failed, and no turn is taken any more. */
 bool control_core_is_over(const Control *control);

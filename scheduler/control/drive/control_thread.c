@@ -33,6 +33,13 @@ Error *control_create(const ControlOptions *options, Control **out_control) {
     return NULL;
 }
 
+void control_help(Control *control, bool lends) {
+    WorkerSlice *slice = NULL;
+    if (!control->loop) return; /* a test drives the logic */
+    control_loop_help(control->loop, lends ? &slice : NULL);
+    if (slice) worker_run(slice);
+}
+
 void control_release(Control *control) {
     if (!control) return;
     ControlLoop *loop = control->loop;

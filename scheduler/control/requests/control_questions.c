@@ -15,8 +15,11 @@ static Error *await_answer(ControlRequest *request) {
 Error *control_send(Control *control, ControlRequest *request) {
     request->message.handle = control_handle_request;
     (void)sem_init(&request->done, 0, 0);
-    Error *error = control_post_checked(control, &request->message);
-    if (!error) return await_answer(request);
+    Error *error = control_leave_checked(control, &request->message);
+    if (!error) {
+        control_help(control, false);
+        return await_answer(request);
+    }
     (void)sem_destroy(&request->done);
     return error;
 }
@@ -151,7 +154,7 @@ JobId control_next_transient(Control *control) {
 }
 
 Error *control_submit_transient(
-    Control *control, JobId id, Submission *submission, ControlReceiver *receiver) {
+    Control *control, JobId id, Submission *submission, ControlReceiver *receiver, bool helps) {
     void *memory;
     TRY(memory_alloc(1, sizeof(Transient), &memory));
     Transient *transient = memory;
@@ -163,7 +166,9 @@ Error *control_submit_transient(
             .submission = submission,
             .receiver = receiver,
             .answered = pass_refusal}};
-    Error *error = control_post_checked(control, &transient->request.message);
+    Message *message = &transient->request.message;
+    Error *error =
+        helps ? control_leave_checked(control, message) : control_post_checked(control, message);
     if (error) memory_free(transient);
     return error;
 }

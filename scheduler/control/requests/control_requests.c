@@ -117,6 +117,7 @@ static Error *make_job(Control *control, Submission *submission, ControlJob **ou
     TRY(control_tell_tenant(control, submission->tenant));
     TRY(control_job_create(control, out));
     (*out)->hold.batch = TAKE(submission->batch);
+    (*out)->hold.brief = submission->brief;
     control_job_take_arrival(*out, TAKE(submission->arrival));
     return NULL;
 }

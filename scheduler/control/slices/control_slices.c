@@ -39,8 +39,9 @@ static void begin_slice(ControlJob *job) {
     job->account.move_in_ns = 0;
     control_tell_running(job);
     job->account.switched_from_ns = device->slice.last != job ? device->slice.last_end_ns : 0;
-    control->ports.executor.run(
+    job->slice.lent = control->ports.executor.run(
         control->ports.executor.self, &job->hold, job->site.device, job->slice.grant_bytes);
+    if (job->slice.lent) control_shorten_slice(job, EXECUTOR_LENT_NS);
     control_update_status(job);
 }
 

@@ -29,17 +29,19 @@ void control_note_holder(ControlJob *job) {
     device->slice.held_since_ns = control_now_ns(job->control);
 }
 
-void control_ask_for_device(ControlJob *job) {
-    const uint64_t now_ns = control_now_ns(job->control);
-    control_request_slice(job, EXECUTOR_PAUSE, now_ns + PAUSE_NS);
-    job->control->devices->items[job->site.device].slice.give_up_ns = now_ns + GIVE_UP_NS;
-    job->control->devices->slice_end_asked = true;
+void control_shorten_slice(ControlJob *job, uint64_t budget_ns) {
+    DeviceSlice *slice = &job->control->devices->items[job->site.device].slice;
+    slice->end_ns = control_earlier_ns(job->slice.resumed_ns + budget_ns, slice->end_ns);
 }
 
-bool control_take_slice_end_asked(Control *control) {
-    const bool asked = control->devices->slice_end_asked;
-    control->devices->slice_end_asked = false;
-    return asked;
+/* A kernel never pauses on a lent thread, whose owner has other work. */
+void control_ask_for_device(ControlJob *job) {
+    const uint64_t now_ns = control_now_ns(job->control);
+    if (job->slice.lent)
+        control_request_slice(job, EXECUTOR_ABANDON, 0);
+    else
+        control_request_slice(job, EXECUTOR_PAUSE, now_ns + PAUSE_NS);
+    job->control->devices->items[job->site.device].slice.give_up_ns = now_ns + GIVE_UP_NS;
 }
 
 void control_forget_slice_ends(Control *control) {

@@ -8,12 +8,12 @@
 /* Gives the job the device of its site, until control_end_slice. budget_ns: of the slice; 0: the
  * slice ends by itself. */
 void control_give_device(ControlJob *job, uint64_t budget_ns);
+/* Makes the slice that has begun end after budget_ns, if it would end later. */
+void control_shorten_slice(ControlJob *job, uint64_t budget_ns);
 /* Notes that the job has the device from now on, unless the job had it last. */
 void control_note_holder(ControlJob *job);
 /* Asks the slice that runs to end soon, wherever its kernel is. */
 void control_ask_for_device(ControlJob *job);
-/* True: a slice was asked to end since the last call, and answers within a kernel's time. */
-bool control_take_slice_end_asked(Control *control);
 /* Lets all slices run until they are asked to end in another way: control_stop_slices. */
 void control_forget_slice_ends(Control *control);
 /* True: a slice has a device, or is aside. */

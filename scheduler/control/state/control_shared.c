@@ -41,3 +41,13 @@ Error *control_post_checked(Control *control, Message *message) {
     control_unlock(control);
     return error;
 }
+
+Error *control_leave_checked(Control *control, Message *message) {
+    const ControlMailbox *mailbox = &control->ports.mailbox;
+    if (!mailbox->leave) return control_post_checked(control, message);
+    control_lock(control);
+    Error *error = error_copy(control->shared->failure);
+    if (!error) mailbox->leave(mailbox->self, message);
+    control_unlock(control);
+    return error;
+}

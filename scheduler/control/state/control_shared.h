@@ -27,4 +27,6 @@ void control_unlock(const Control *control);
 void control_fail(Control *control, Error *owned_error);
 /* Posts a message unless the control thread has given up, in which case nobody would handle the
  * message. Errors: the failure. Threads: any. */
+/* The same for a sender that calls control_help right behind this. */
+MUST_CHECK Error *control_leave_checked(Control *control, Message *message);
 MUST_CHECK Error *control_post_checked(Control *control, Message *message);

@@ -34,5 +34,4 @@ typedef struct DeviceTable {
     uint32_t count;
     size_t aside_count;    /* jobs that are aside */
     size_t patience_count; /* jobs that are aside and are abandoned at a time */
-    bool slice_end_asked;  /* a slice was asked to end, and answers within a kernel's time */
 } DeviceTable;

@@ -97,6 +97,11 @@ static void start(void *self, HttpWaker waker) {
     inference->run.begin(inference->run.self, waker);
 }
 
+static void help(void *self, bool brief) {
+    const Inference *inference = self;
+    inference->run.help(inference->run.self, brief);
+}
+
 static void cut(void *self) {
     const Inference *inference = self;
     inference->run.cut(inference->run.self);
@@ -126,6 +131,7 @@ static Error *write_answer(Inference *inference, HttpResponse *response) {
 static Error *finish(void *self, HttpResponse *response) {
     Inference *inference = self;
     Error *error = write_answer(inference, response);
+    response->elsewhere_ns = inference->sample.ns[INFERENCE_PART_COMPUTE_INFER];
     count(inference, error != NULL);
     return error;
 }
@@ -138,18 +144,19 @@ static void close_inference(void *self) {
 }
 
 /* Makes the run of the request's inputs, which move into it. */
-static Error *make_run(
-    HttpService *service, const Caller *caller, const JobsApiModel *model, Inference *inference) {
+static Error *make_run(HttpService *service, const HttpRequest *http, const JobsApiModel *model,
+    Inference *inference) {
     const JobsApi *jobs = &service->jobs;
     InferenceRequest *request = &inference->request;
     Submission OWN_SUBMISSION(submission) = {0};
     TRY(submission_init(&submission, request->function, NULL));
     submission.priority = request->priority;
+    submission.brief = http->brief;
     if (request->timeout_us)
         submission.deadline =
             clock_real().calendar_s(clock_real().self) + (double)request->timeout_us * 1e-6;
     return jobs->class_->run(
-        jobs->self, caller, model, &submission, &request->inputs, &inference->run);
+        jobs->self, &http->caller, model, &submission, &request->inputs, &inference->run);
 }
 
 static Error *begin(HttpService *service, const HttpRequest *request, Inference *inference) {
@@ -160,9 +167,10 @@ static Error *begin(HttpService *service, const HttpRequest *request, Inference 
     inference->subject = inference_model_subject(request, &model);
     Error *error = inference_model_check_loaded(request, &model);
     if (!error) error = inference_request_read(request, &inference->request);
-    if (!error) error = make_run(service, &request->caller, &model, inference);
+    if (!error) error = make_run(service, request, &model, inference);
     executable_release(model.outline);
-    if (error) count(inference, true);
+    /* a brief request that would have to wait comes again */
+    if (error && !(request->brief && error_code(error) == ERROR_EXHAUSTED)) count(inference, true);
     inference->sample.ns[INFERENCE_PART_COMPUTE_INPUT] = now_ns() - inference->begin_ns;
     return error;
 }
@@ -177,6 +185,7 @@ Error *route_infer(HttpService *service, const HttpRequest *request, HttpRespons
         return error;
     }
     http_response_wait(response, (HttpWait){.start = start,
+                                     .help = help,
                                      .cut = cut,
                                      .finish = finish,
                                      .close = close_inference,

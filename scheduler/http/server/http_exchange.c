@@ -11,12 +11,9 @@ enum {
     DISCARD_MAX = 1 << 20,  /* of a refused body that still comes; then the connection is cut */
     BODY_BYTES_PER_MS = 64, /* a body that comes more slowly than this is cut */
     STREAM_BLOCK_SIZE = 64 << 10,
-    SMALL_ANSWER = 16 << 10, /* smaller answers are sent without a charge */
-    ANSWERS_MIN = 32 << 20,  /* a tenant may always have so much of it, whatever its quota */
-    ANSWER_SHARE = 4,        /* of all memory for answers a tenant may have one part of so many */
+    ANSWERS_MIN = 32 << 20, /* a tenant may always have so much of it, whatever its quota */
+    ANSWER_SHARE = 4,       /* of all memory for answers a tenant may have one part of so many */
 };
-
-static const char RETRY_AFTER_S[] = "1";
 
 /* The rows of METRIC_HTTP_REQUESTS: three classes of status for each route, and for no route. */
 enum { STATUS_CLASSES = 3 };
@@ -44,25 +41,6 @@ static void count_answer(const HttpExchange *exchange, int status) {
     if (exchange->run_start_ns)
         metrics_observe_ns(
             metrics, METRIC_HTTP_SECONDS, clock_now_ns(clock_real()) - exchange->run_start_ns);
-}
-
-/* Counts the suspension before it checks closing: either the closer sees the count, or this thread
- * sees the closer. */
-bool http_exchange_suspend(HttpExchange *exchange) {
-    HttpServer *server = exchange->connection->server;
-    (void)atomic_fetch_add(&server->suspended, 1);
-    if (atomic_load(&server->closing)) {
-        (void)atomic_fetch_sub(&server->suspended, 1);
-        return false;
-    }
-    microhttpd.suspend_connection(exchange->mhd);
-    return true;
-}
-
-void http_exchange_resume(HttpExchange *exchange) {
-    HttpServer *server = exchange->connection->server;
-    microhttpd.resume_connection(exchange->mhd);
-    (void)atomic_fetch_sub(&server->suspended, 1);
 }
 
 void *http_exchange_begin(void *self, const char *uri, struct MHD_Connection *mhd) {
@@ -141,7 +119,7 @@ static struct MHD_Response *make_body(HttpExchange *exchange) {
     struct stat status;
     switch (response->kind) {
     case HTTP_BODY_TEXT:
-        if (response->text.size <= SMALL_ANSWER)
+        if (response->text.size <= HTTP_SMALL_ANSWER)
             return microhttpd.create_response_from_buffer(response->text.size,
                 (void *)(uintptr_t)text_builder_get(&response->text), MHD_RESPMEM_PERSISTENT);
         return microhttpd.create_response_from_callback(
@@ -187,20 +165,7 @@ Error *http_exchange_charge(HttpExchange *exchange, uint64_t bytes, MemoryCharge
         server->answers, (TenantId)exchange->task.tenant, share, bytes, inout_charge);
 }
 
-/* Charges the memory of an answer until it is read; the status is not sent yet. */
-static void charge_answer(HttpExchange *exchange) {
-    HttpResponse *response = &exchange->response;
-    uint64_t bytes = response->kind == HTTP_BODY_STREAM ? response->stream.held
-                     : response->kind == HTTP_BODY_TEXT ? response->text.size
-                                                        : 0;
-    if (bytes <= SMALL_ANSWER) return;
-    Error *error = http_exchange_charge(exchange, bytes, &exchange->held);
-    if (!error) return;
-    http_response_error(response, error);
-    http_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
-}
-
-static enum MHD_Result send_answer(HttpExchange *exchange) {
+enum MHD_Result http_exchange_send(HttpExchange *exchange) {
     HttpResponse *response = &exchange->response;
     int status = response->status ? response->status : 200;
     struct MHD_Response *body = make_body(exchange);
@@ -237,7 +202,7 @@ static enum MHD_Result send_error(HttpExchange *exchange) {
     http_response_error(&exchange->response, exchange->error);
     exchange->error = NULL;
     if (is_refused(exchange)) exchange->response.status = exchange->connection->gate.framing.status;
-    return send_answer(exchange);
+    return http_exchange_send(exchange);
 }
 
 /* Counts of headers that must occur once, or of the two that give the body's length: if a proxy and
@@ -327,134 +292,6 @@ static enum MHD_Result take_body(HttpExchange *exchange, const char *data, size_
     return MHD_YES;
 }
 
-Error *http_exchange_check_caller(HttpExchange *exchange) {
-    const HttpConnection *connection = exchange->connection;
-    const RouteInfo *route = exchange->request.route;
-    const bool shown = exchange->authorization || exchange->request.caller.session;
-    if (!shown || route->role == ROUTE_ROLE_ANYONE) return NULL;
-    return http_service_still_may(
-        connection->server->service, exchange->authorization, &exchange->request.caller);
-}
-
-static void run_handler(HttpExchange *exchange) {
-    Error *error = http_exchange_check_caller(exchange);
-    if (error)
-        http_response_error(&exchange->response, error);
-    else
-        http_service_answer(
-            exchange->connection->server->service, &exchange->request, &exchange->response);
-    http_body_deinit(&exchange->body); /* a client that has its answer never finds its temporary
-                                        * file still there */
-}
-
-/* The end of a wait; from any thread. */
-static void wake(void *self) {
-    HttpExchange *exchange = self;
-    http_workers_post(exchange->connection->server->workers, &exchange->task);
-}
-
-static void end_cuttable(HttpExchange *exchange) {
-    (void)pthread_mutex_lock(&exchange->mutex);
-    exchange->cuttable = false;
-    (void)pthread_mutex_unlock(&exchange->mutex);
-}
-
-/* Under the exchange's mutex, so that the wait is not closed meanwhile. */
-void http_exchange_cut(HttpExchange *exchange) {
-    (void)pthread_mutex_lock(&exchange->mutex);
-    if (exchange->cuttable) exchange->response.wait.cut(exchange->response.wait.self);
-    exchange->cuttable = false;
-    (void)pthread_mutex_unlock(&exchange->mutex);
-}
-
-static void finish_wait(HttpExchange *exchange) {
-    HttpResponse *response = &exchange->response;
-    if (response->wait.cut) end_cuttable(exchange);
-    const HttpWait wait = response->wait;
-    response->wait = (HttpWait){0};
-    Error *error = http_exchange_check_caller(exchange);
-    if (!error) error = wait.finish(wait.self, response);
-    if (error) http_response_error(response, error);
-    wait.close(wait.self);
-}
-
-static void run_waited(HttpTask *task);
-
-/* Begins a wait, which may be over at once in another thread: then the exchange is that one's. A
- * wait that can be cut is begun under the mutex, so that it is cut after that; its finish waits for
- * the mutex, too. */
-static void begin_wait(HttpExchange *exchange) {
-    const HttpWait wait = exchange->response.wait;
-    exchange->task.run = run_waited;
-    if (wait.cut) {
-        (void)pthread_mutex_lock(&exchange->mutex);
-        exchange->cuttable = true;
-    }
-    wait.start(wait.self, (HttpWaker){.wake = wake, .self = exchange});
-    if (wait.cut) (void)pthread_mutex_unlock(&exchange->mutex);
-}
-
-static void answer_or_wait(HttpExchange *exchange) {
-    if (exchange->response.wait.start) {
-        begin_wait(exchange);
-        return;
-    }
-    charge_answer(exchange);
-    /* no other code looks after a suspended connection */
-    atomic_store(&exchange->answered, true);
-    http_exchange_resume(exchange);
-}
-
-static void run_waited(HttpTask *task) {
-    HttpExchange *exchange = (HttpExchange *)task;
-    finish_wait(exchange);
-    answer_or_wait(exchange);
-}
-
-static void run_task(HttpTask *task) {
-    HttpExchange *exchange = (HttpExchange *)task;
-    run_handler(exchange);
-    answer_or_wait(exchange);
-}
-
-/* The share of the handler threads that a request takes: its tenant's, or its node's. */
-static uint64_t share_of(const Caller *caller) {
-    return caller->tenant ? (uint64_t)caller->tenant : caller->node;
-}
-
-static enum MHD_Result post_handler(HttpExchange *exchange, HttpLane lane) {
-    exchange->task.run = run_task;
-    exchange->task.lane = lane;
-    exchange->task.tenant = share_of(&exchange->request.caller);
-    if (!http_exchange_suspend(exchange)) return MHD_NO;
-    Error *error = http_workers_offer(exchange->connection->server->workers, &exchange->task);
-    if (error) {
-        http_response_error(&exchange->response, error);
-        http_response_header(&exchange->response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
-        http_body_deinit(&exchange->body);
-        atomic_store(&exchange->answered, true);
-        http_exchange_resume(exchange);
-    }
-    return MHD_YES;
-}
-
-static enum MHD_Result start_handler(HttpExchange *exchange) {
-    static const HttpLane lanes[] = {
-        [ROUTE_PACE_CONTROL] = HTTP_LANE_CONTROL,
-        [ROUTE_PACE_QUICK] = HTTP_LANE_QUICK,
-        [ROUTE_PACE_SLOW] = HTTP_LANE_SLOW,
-        [ROUTE_PACE_COMPILE] = HTTP_LANE_COMPILE,
-    };
-    const RoutePace pace = exchange->request.route ? exchange->request.route->pace : 0;
-    http_connection_limit(exchange->connection, 0);
-    if (!exchange->error) exchange->error = http_body_finish(&exchange->body, &exchange->request);
-    if (exchange->error) return send_error(exchange);
-    exchange->run_start_ns = clock_now_ns(clock_real());
-    if (pace != ROUTE_PACE_INSTANT) return post_handler(exchange, lanes[pace]);
-    run_handler(exchange);
-    return send_answer(exchange);
-}
-
 enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, const char *url,
     const char *method, const char *version, const char *upload_data, size_t *upload_data_size,
     void **request) {
@@ -468,5 +305,8 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
         return exchange->error && reads_at_once(exchange) ? send_error(exchange) : MHD_YES;
     }
     if (*upload_data_size) return take_body(exchange, upload_data, upload_data_size);
-    return atomic_load(&exchange->answered) ? send_answer(exchange) : start_handler(exchange);
+    if (atomic_load(&exchange->answered)) return http_exchange_send(exchange);
+    http_connection_limit(exchange->connection, 0);
+    if (!exchange->error) exchange->error = http_body_finish(&exchange->body, &exchange->request);
+    return exchange->error ? send_error(exchange) : http_handling_start(exchange);
 }

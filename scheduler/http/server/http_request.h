@@ -63,6 +63,9 @@ typedef struct HttpHead {
 } HttpHead;
 
 typedef struct HttpRequest {
+    /* The handler runs on the thread that moves bytes, so it must not wait. If it would have to, it
+     * fails with EXHAUSTED and changes nothing; then it is called again without this. */
+    bool brief;
     Caller caller;
     RouteMatch match;
     const RouteInfo *route; /* NULL: no route matches */

@@ -29,6 +29,10 @@ typedef struct HttpWait {
     /* Called once. Calls the waker once, when the event has happened; maybe before start
      * returns. */
     void (*start)(void *self, HttpWaker waker);
+    /* Called once behind start, maybe after the wake, but before finish, and without a lock: lends
+     * the caller's thread to what the wait is for. brief: the thread may do the work itself, if
+     * that does not take long. NULL: the wait needs no thread. */
+    void (*help)(void *self, bool brief);
     /* Called at most once, after start has returned and before finish, when the client has gone:
      * the event may come sooner now. Must not wait. NULL: nobody needs to know. Threads: any. */
     void (*cut)(void *self);
@@ -72,7 +76,8 @@ typedef struct HttpResponse {
     TextBuilder text;
     const void *constant; /* for HTTP_BODY_CONSTANT */
     size_t constant_size;
-    int descriptor; /* for HTTP_BODY_FILE; the response closes it */
+    int descriptor;        /* for HTTP_BODY_FILE; the response closes it */
+    uint64_t elsewhere_ns; /* work for this answer that was not done in its handlers */
     HttpStream stream;
     HttpWait wait; /* start NULL: the answer is there already */
     struct {

@@ -8,12 +8,17 @@
 #include <stdbool.h>
 
 #include "scheduler/http/server/http_body.h"
+#include "scheduler/http/server/http_briefs.h"
 #include "scheduler/http/server/http_gate.h"
 #include "scheduler/http/client/http_libraries.h"
 #include "scheduler/http/server/http_server.h"
 #include "scheduler/http/server/http_workers.h"
 #include "scheduler/http/server/listen_socket.h"
 #include "scheduler/node/memory_budget.h"
+
+/* A wait of an exchange. The thread that begins the wait owns the exchange while it is STARTING,
+ * and goes on with it where the wake comes meanwhile; later the exchange is the waking thread's. */
+typedef enum HttpWaitState { HTTP_WAIT_STARTING, HTTP_WAIT_STARTED, HTTP_WAIT_WOKEN } HttpWaitState;
 
 /* One request and its answer, from the request's first line to the answer's last byte. */
 typedef struct HttpExchange {
@@ -27,8 +32,12 @@ typedef struct HttpExchange {
     Error *error;       /* in the head or the body; answered when the body is complete */
     uint64_t discarded; /* bytes of a refused body that were dropped */
     uint64_t body_start_ns, run_start_ns;
-    bool opened;    /* the head has been examined */
-    bool ambiguous; /* the request can be read in two ways: no byte after it is read */
+    bool opened;         /* the head has been examined */
+    bool ambiguous;      /* the request can be read in two ways: no byte after it is read */
+    uint64_t brief_key;  /* http_briefs.h */
+    uint64_t work_ns;    /* the work for the answer so far */
+    bool waits_for_room; /* a brief handler would have had to wait */
+    atomic_int wait_state;
     uint64_t index; /* of its connection's requests, from 1 */
     bool sent;      /* the answer was given to libmicrohttpd */
     atomic_bool answered;
@@ -67,7 +76,10 @@ typedef struct HttpListener {
     struct MHD_Daemon *daemon;
 } HttpListener;
 
-enum { HTTP_LISTENERS = 2 };
+enum {
+    HTTP_LISTENERS = 2,
+    HTTP_SMALL_ANSWER = 16 << 10, /* bytes; smaller answers are sent without a charge */
+};
 
 struct HttpServer {
     HttpService *service;
@@ -77,6 +89,7 @@ struct HttpServer {
     uint64_t socket_inode;
     char address[LISTEN_ADDRESS_SIZE];
     HttpWorkers *workers;
+    HttpBriefs briefs;
     MemoryBudget *answers; /* memory of answers that have not been read */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* closing, or fewer suspended */
@@ -97,6 +110,13 @@ enum MHD_Result http_exchange_continue(void *self, struct MHD_Connection *mhd, c
     void **request);
 void http_exchange_end(
     void *self, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code);
+
+/* Gives an answer to libmicrohttpd. On the thread that moves the connection's bytes. */
+enum MHD_Result http_exchange_send(HttpExchange *exchange);
+
+/* Answers a request whose body is complete: on this thread, if the request is instant or brief, or
+ * else on a handler thread, while the connection is suspended. http_handling.c, as is the next. */
+enum MHD_Result http_handling_start(HttpExchange *exchange);
 
 /* Checks the token again, which may have been revoked while the body came, the task waited or the
  * client read. Errors: UNAUTHENTICATED. */

@@ -154,9 +154,9 @@ Error *http_service_open(HttpService *service, const HttpHead *head, HttpRequest
     return check_body(service, head, request);
 }
 
-void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response) {
-    Error *error = request->route->handler(service, request, response);
-    if (error) http_response_error(response, error);
+Error *http_service_answer(
+    HttpService *service, const HttpRequest *request, HttpResponse *response) {
+    return request->route->handler(service, request, response);
 }
 
 Error *http_service_change(HttpService *service, CatalogWork work, void *context) {

@@ -47,8 +47,9 @@ MUST_CHECK Error *http_service_still_may(
  * status to answer. */
 MUST_CHECK Error *http_service_open(
     HttpService *service, const HttpHead *head, HttpRequest *request);
-/* Runs the handler; an error becomes an answer, too. response: initialized. */
-void http_service_answer(HttpService *service, const HttpRequest *request, HttpResponse *response);
+/* Runs the handler. response: initialized. Errors: those of the status to answer. */
+MUST_CHECK Error *http_service_answer(
+    HttpService *service, const HttpRequest *request, HttpResponse *response);
 
 /* Runs work in a transaction. Durable on return. */
 MUST_CHECK Error *http_service_change(HttpService *service, CatalogWork work, void *context);

@@ -191,6 +191,10 @@ typedef struct JobsApiRunTimes {
 typedef struct JobsApiRun {
     /* Called once. Calls the waker once, when the run has ended; maybe before begin returns. */
     void (*begin)(void *self, HttpWaker waker);
+    /* Lends the caller's thread to the run behind begin, maybe after the wake, but before end.
+     * brief: the thread may compute the function, if that does not take long. Threads: without a
+     * lock. */
+    void (*help)(void *self, bool brief);
     /* Called once at most, until the wake, when nobody wants the outputs any more: cancels the run.
      * Must not wait. Threads: any. */
     void (*cut)(void *self);

@@ -30,6 +30,7 @@ typedef enum RoutePace {
     ROUTE_PACE_CONTROL,
     ROUTE_PACE_QUICK,
     ROUTE_PACE_SLOW,
+    ROUTE_PACE_BRIEF,
     ROUTE_PACE_COMPILE,
 } RoutePace;
 

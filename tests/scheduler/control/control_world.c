@@ -131,7 +131,6 @@ bool control_world_step(ControlWorld *world) {
     else if (due_ns > world->clock.now_ns)
         world->clock.now_ns = due_ns;
     control_core_turn(control);
-    (void)control_core_take_hurry(control);
     check(world);
     return true;
 }
@@ -270,7 +269,7 @@ static void begin(ControlWorld *world) {
     world->device_count = 0;
     assert_ok(control_core_create(&world->options, &world->control));
     world->control->ports = (ControlPorts){.clock = clock_simulated(&world->clock),
-        .mailbox = {post, world},
+        .mailbox = {.post = post, .self = world},
         .executor = world_executor_port(world),
         .store = world_store_port(world)};
     assert_ok(control_core_begin(world->control));

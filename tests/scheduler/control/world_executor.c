@@ -124,7 +124,7 @@ static void end_slice(ControlWorld *world, Message *message) {
     if (device->slice == hold) device->slice = NULL;
 }
 
-static void run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes) {
+static bool run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes) {
     ControlWorld *world = self;
     WorldRun *made = run_of(hold);
     (void)grant_bytes;
@@ -138,6 +138,7 @@ static void run(void *self, JobHold *hold, uint32_t device, uint64_t grant_bytes
     made->start_ns = world->clock.now_ns;
     world->devices[device].slice = hold;
     world_post(world, &hold->slice_ended, world_random(world, SLICE_NS_MAX), end_slice);
+    return world_chance(world, 4);
 }
 
 static void set_aside(void *self, uint32_t device) {

@@ -45,7 +45,7 @@ static void begin(ExecutorBench *bench) {
         .catalog = bench->fixture.catalog,
         .settings = bench->fixture.settings};
     assert_ok(control_executor_create(
-        &bench->options, (ControlMailbox){post, &bench->queue}, &bench->executor));
+        &bench->options, (ControlMailbox){.post = post, .self = &bench->queue}, &bench->executor));
     bench->port = control_executor_get_port(bench->executor);
 }
 

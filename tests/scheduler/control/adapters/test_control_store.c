@@ -32,8 +32,8 @@ static void begin(StoreBench *bench) {
     bench->options = (ControlOptions){.store = bench->fixture.store,
         .catalog = bench->fixture.catalog,
         .settings = bench->fixture.settings};
-    assert_ok(control_store_create(
-        &bench->options, bench->io, (ControlMailbox){post, &bench->queue}, &bench->store));
+    assert_ok(control_store_create(&bench->options, bench->io,
+        (ControlMailbox){.post = post, .self = &bench->queue}, &bench->store));
     bench->port = control_store_get_port(bench->store);
 }
 

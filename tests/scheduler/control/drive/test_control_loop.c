@@ -20,8 +20,8 @@ static void take_note(void *context, Message *message) {
     (void)sem_post(note->handled);
 }
 
-/* Messages are handled on the loop's thread while there is one, and on the caller's behind its end.
- */
+/* Messages are handled on the loop's thread while there is one that helps, and on the caller's
+ * behind its end. */
 static void test_control_loop_handles_messages_on_its_thread(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
@@ -38,6 +38,27 @@ static void test_control_loop_handles_messages_on_its_thread(void **state) {
     control_loop_handle_rest(fixture.control->loop, fixture.control);
     assert_int_equal(sem_trywait(&handled), 0);
     assert_true(pthread_equal(last.thread, pthread_self()));
+    (void)sem_destroy(&handled);
+}
+
+/* A message that was left is handled on the caller's thread, or on the one that has the turn. */
+static void test_control_loop_takes_help(void **state) {
+    (void)state;
+    ControlFixture OWN_CONTROL(fixture);
+    sem_t handled;
+    size_t own = 0;
+    control_fixture_init(&fixture);
+    control_fixture_start(&fixture, NULL);
+    const ControlMailbox mailbox = fixture.control->ports.mailbox;
+    assert_int_equal(sem_init(&handled, 0, 0), 0);
+    for (int i = 0; i < 100; i++) {
+        Note note = {.message.handle = take_note, .handled = &handled};
+        mailbox.leave(mailbox.self, &note.message);
+        mailbox.help(mailbox.self);
+        while (sem_wait(&handled) != 0) continue;
+        own += pthread_equal(note.thread, pthread_self()) ? 1 : 0;
+    }
+    assert_true(own > 0);
     (void)sem_destroy(&handled);
 }
 
@@ -71,6 +92,7 @@ static void test_control_loop_ends_without_a_thread(void **state) {
 int test_control_loop(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_control_loop_handles_messages_on_its_thread),
+        cmocka_unit_test(test_control_loop_takes_help),
         cmocka_unit_test(test_control_loop_wakes_when_a_turn_is_due),
         cmocka_unit_test(test_control_loop_ends_without_a_thread),
     };

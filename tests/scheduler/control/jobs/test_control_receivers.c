@@ -61,7 +61,7 @@ static void submit(ControlFixture *fixture, const char *function, Waiting *out) 
     assert_ok(batch_create(outline, job->function, &inputs, &single, &job->batch));
     job->live_bytes = batch_bytes(job->batch);
     out->job = control_next_transient(fixture->control);
-    assert_ok(control_submit_transient(fixture->control, out->job, job, &out->receiver));
+    assert_ok(control_submit_transient(fixture->control, out->job, job, &out->receiver, false));
 }
 
 static void await(Waiting *waiting) {
