@@ -7,7 +7,7 @@
 #include "scheduler/http/server/http_page.h"
 #include "scheduler/http/server/http_service.h"
 #include "scheduler/http/server/job_question.h"
-#include "scheduler/http/server/upload_file.h"
+#include "scheduler/node/upload_file.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "store/jobs/jobs.h"

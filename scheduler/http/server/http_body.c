@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/allocator.h"
-#include "scheduler/http/server/upload_file.h"
+#include "scheduler/node/upload_file.h"
 
 void http_body_init(HttpBody *body, Store *store, const char *upload_folder, uint64_t size_max) {
     *body = (HttpBody){

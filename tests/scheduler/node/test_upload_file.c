@@ -1,4 +1,4 @@
-#include "scheduler/http/server/upload_file.h"
+#include "scheduler/node/upload_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
