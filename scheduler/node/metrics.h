@@ -31,7 +31,13 @@ typedef struct MetricInfo {
     const char *help;
 } MetricInfo;
 
-enum { METRIC_LABELS_MAX = 2, METRICS_SOURCES_MAX = 8 };
+enum {
+    METRIC_LABELS_MAX = 2,
+    METRICS_SOURCES_MAX = 8,
+    METRIC_SERIES_MAX = 64,  /* values of a histogram's label that are counted apart */
+    METRIC_VALUE_SIZE = 128, /* of such a value, with the terminating NUL; a longer one is cut */
+};
+#define METRIC_OTHERS "_others"
 
 const MetricInfo *metric_info(MetricId metric);
 
@@ -53,7 +59,10 @@ static inline void metrics_increment(Metrics *metrics, MetricId metric) {
     metrics_add(metrics, metric, 0, 1);
 }
 void metrics_set(Metrics *metrics, MetricId metric, int64_t value);
-/* For SECONDS. */
+/* For SECONDS with a label: value is the label's. A value beyond METRIC_SERIES_MAX, or one that
+ * there is no memory for, is counted as METRIC_OTHERS. */
+void metrics_observe_of(Metrics *metrics, MetricId metric, const char *value, uint64_t duration_ns);
+/* For SECONDS without a label. */
 void metrics_observe_ns(Metrics *metrics, MetricId metric, uint64_t duration_ns);
 
 /* Receives a source's samples of the metric that is asked for. labels: their values, as many as the

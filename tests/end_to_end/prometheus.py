@@ -34,12 +34,16 @@ def _family_of(families, sample):
 
 
 def _check_histogram(family):
-    buckets = [(float(dict(labels)["le"]), value) for (name, labels), value in family.samples.items()
-               if name.endswith("_bucket")]
-    counts = [value for _, value in buckets]
-    assert buckets[-1][0] == math.inf and [le for le, _ in buckets] == sorted(le for le, _ in buckets), family.name
-    assert counts == sorted(counts) and counts[-1] == family.samples[f"{family.name}_count", ()], family.name
-    assert f"{family.name}_sum" in {name for name, _ in family.samples}
+    series = {}
+    for (name, labels), value in family.samples.items():
+        if name.endswith("_bucket"):
+            own = tuple(pair for pair in labels if pair[0] != "le")
+            series.setdefault(own, []).append((float(dict(labels)["le"]), value))
+    for own, buckets in series.items():
+        counts = [value for _, value in buckets]
+        assert buckets[-1][0] == math.inf and [le for le, _ in buckets] == sorted(le for le, _ in buckets), family.name
+        assert counts == sorted(counts) and counts[-1] == family.samples[f"{family.name}_count", own], family.name
+        assert (f"{family.name}_sum", own) in family.samples, family.name
 
 
 def parse(text):

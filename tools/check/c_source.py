@@ -89,12 +89,12 @@ def _function_name(code, brace):
 
 
 def find_files(root, endings):
-    """Paths below root with these endings, sorted; hidden and build folders left out."""
+    """Paths below root with these endings, sorted; hidden and build folders left out, and debian/, where packages are made."""
     found = []
     for folder, folders, files in os.walk(root):
         top = folder == root
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__"
-                            and not (top and name.startswith("build")))
+                            and not (top and name.startswith(("build", "debian"))))
         found += [os.path.relpath(os.path.join(folder, name), root) for name in files if name.endswith(endings)]
     return sorted(found)
 

@@ -51,6 +51,9 @@ static void note_slice(ControlJob *job) {
     const WorkerSlice *slice = &job->hold.slice;
     control_observe(
         job->control, METRIC_SWITCH_SECONDS, job->account.switched_from_ns, slice->start_ns);
+    if (job->control->options.metrics)
+        metrics_observe_of(job->control->options.metrics, METRIC_SLICE_SECONDS, device->facts.name,
+            slice->device_time_ns);
     device->slice.last_end_ns = slice->start_ns + slice->device_time_ns;
     device->slice.last = job;
 }

@@ -75,6 +75,7 @@ Error *route_inference_ready(
 typedef struct Inference {
     InferenceRequest request;
     struct InferenceStatistics *statistics;
+    Metrics *metrics;
     InferenceSubject subject;
     InferenceSample sample;
     uint64_t begin_ns;
@@ -90,6 +91,16 @@ static void count(Inference *inference, bool failed) {
     sample->ns[failed ? INFERENCE_PART_FAIL : INFERENCE_PART_SUCCESS] =
         now_ns() - inference->begin_ns;
     inference_statistics_add(inference->statistics, &inference->subject, sample);
+    if (failed || !inference->metrics) return;
+    static const struct {
+        InferencePart part;
+        MetricId metric;
+    } times[] = {{INFERENCE_PART_SUCCESS, METRIC_INFERENCE_REQUEST_SECONDS},
+        {INFERENCE_PART_QUEUE, METRIC_INFERENCE_QUEUE_SECONDS},
+        {INFERENCE_PART_COMPUTE_INFER, METRIC_INFERENCE_COMPUTE_SECONDS}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        metrics_observe_of(inference->metrics, times[i].metric, inference->subject.model,
+            sample->ns[times[i].part]);
 }
 
 static void start(void *self, HttpWaker waker) {
@@ -164,6 +175,7 @@ static Error *begin(HttpService *service, const HttpRequest *request, Inference 
     inference->begin_ns = now_ns();
     TRY(inference_model_find(service, request, &model));
     inference->statistics = service->inferences;
+    inference->metrics = service->metrics;
     inference->subject = inference_model_subject(request, &model);
     Error *error = inference_model_check_loaded(request, &model);
     if (!error) error = inference_request_read(request, &inference->request);

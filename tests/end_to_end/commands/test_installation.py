@@ -14,7 +14,7 @@ FILES = {
     "bin/layover", "include/layover.h", "LIB/liblayover.so", "LIB/liblayover.so.0", "LIB/layover/liblayover-cuda.so",
     "LIB/pkgconfig/layover.pc", "lib/systemd/system/layover.service", "lib/sysusers.d/layover.conf",
     "share/bash-completion/completions/layover.bash", "share/fish/vendor_completions.d/layover.fish",
-    "share/zsh/site-functions/_layover", "share/man/man1/layover.1",
+    "share/layover/layover.rules.yml", "share/layover/layover-dashboard.json", "share/zsh/site-functions/_layover", "share/man/man1/layover.1",
 }
 
 

@@ -68,9 +68,8 @@ def test_every_metric_of_the_table_is_true(served, models):
             family = found[name]
             assert family.kind == {"COUNTER": "counter", "SAMPLED_COUNTER": "counter", "SECONDS": "histogram"}.get(
                 kind, "gauge"), name
-            assert family.samples, f"{name} has no value"
-            if kind != "SECONDS":
-                assert all({label for label, _ in key} == set(labels.split()) for _, key in family.samples), name
+            assert family.samples or name.startswith("layover_inference_"), f"{name} has no value"
+            assert all({label for label, _ in key} - {"le"} == set(labels.split()) for _, key in family.samples), name
         states = {dict(labels)["state"]: count for (_, labels), count in found["layover_jobs"].samples.items()}
         assert set(states) == STATES
         listed = [daemon.job(job)["state"] for job in jobs.values()]
@@ -86,6 +85,8 @@ def test_every_metric_of_the_table_is_true(served, models):
         assert value(found, "layover_compile_seconds", "_count") == 1
         assert value(found, "layover_checkpoint_seconds", "_count") >= 2
         assert value(found, "layover_checkpoint_bytes_total") > 0
+        slices = found["layover_slice_seconds"].samples
+        assert sum(count for (name, _), count in slices.items() if name.endswith("_count")) >= value(found, "layover_slices_total")
         assert value(found, "layover_slices_total") > value(found, "layover_switch_seconds", "_count") > 0
         used = sum(daemon.job(job)["device_seconds"] for job in jobs.values())
         assert value(found, "layover_device_seconds_total", tenant="default") == pytest.approx(used)
@@ -101,6 +102,11 @@ def test_every_metric_of_the_table_is_true(served, models):
         assert value(found, "layover_http_requests_total", route="POST /v1/jobs", status="2xx") == len(jobs)
         assert value(found, "layover_http_connections") >= 1 and value(found, "layover_http_streams") == 0
         daemon.change(jobs["other"], "cancel")
+        data = {"name": "x", "shape": [1, 784], "datatype": "FP32", "data": IMAGES[0].tolist()}
+        daemon.json("POST", "/v2/models/mlp/infer", {"inputs": [data]})
+        found = read(daemon)
+        for part in ("request", "queue", "compute"):
+            assert value(found, f"layover_inference_{part}_seconds", "_count", model="mlp") == 1
         assert daemon.end() == DONE
 
 

@@ -1,6 +1,7 @@
 #include "scheduler/node/metrics.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "tests/support/test_support.h"
 
@@ -13,7 +14,7 @@ static void test_metrics_are_declared_once_and_well(void **state) {
         assert_true(text_starts_with(info->name, "layover_") && info->help[0]);
         assert_int_equal(total, counts);
         if (info->kind == METRIC_KIND_SECONDS)
-            assert_true(text_ends_with(info->name, "_seconds") && !info->labels[0]);
+            assert_true(text_ends_with(info->name, "_seconds") && !strchr(info->labels, ' '));
         for (MetricId other = 0; other < metric; other++)
             assert_string_not_equal(info->name, metric_info(other)->name);
     }
@@ -68,8 +69,37 @@ static void test_metrics_leave_out_zeros_of_many_rows(void **state) {
     assert_null(strstr(text_builder_get(&text), "{route=\"a\"}"));
 }
 
+/* Each value has a histogram of its own, up to the limit; a name may have quotes. */
+static void test_metrics_bound_the_series_of_a_label(void **state) {
+    (void)state;
+    OWN(Metrics, metrics) = NULL;
+    TextBuilder OWN_TEXT(text) = {0};
+    assert_ok(metrics_create(&metrics));
+    metrics_observe_of(metrics, METRIC_SLICE_SECONDS, "a\"b", 1500000);
+    assert_ok(metrics_print(metrics, &text));
+    const char *out = text_builder_get(&text);
+    assert_non_null(
+        strstr(out, "# TYPE layover_slice_seconds histogram\n"
+                    "layover_slice_seconds_bucket{device=\"a\\\"b\",le=\"5e-06\"} 0\n"));
+    assert_non_null(strstr(out, "_bucket{device=\"a\\\"b\",le=\"+Inf\"} 1\n"
+                                "layover_slice_seconds_sum{device=\"a\\\"b\"} 0.0015"));
+    assert_null(strstr(out, METRIC_OTHERS));
+    for (int i = 0; i < METRIC_SERIES_MAX + 5; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "d%d", i);
+        metrics_observe_of(metrics, METRIC_SLICE_SECONDS, name, 1000);
+    }
+    TextBuilder OWN_TEXT(full) = {0};
+    assert_ok(metrics_print(metrics, &full));
+    out = text_builder_get(&full);
+    assert_non_null(strstr(out, "layover_slice_seconds_count{device=\"d62\"} 1\n"));
+    assert_null(strstr(out, "device=\"d63\""));
+    assert_non_null(strstr(out, "layover_slice_seconds_count{device=\"" METRIC_OTHERS "\"} 6\n"));
+}
+
 static void *count(void *metrics) {
     for (int i = 0; i < 10000; i++) {
+        metrics_observe_of(metrics, METRIC_SLICE_SECONDS, i % 2 ? "one" : "two", 1);
         metrics_increment(metrics, METRIC_SLICES);
         metrics_observe_ns(metrics, METRIC_SWITCH_SECONDS, 7000);
     }
@@ -88,6 +118,8 @@ static void test_metrics_lose_nothing_between_threads(void **state) {
     assert_ok(metrics_print(metrics, &text));
     assert_non_null(strstr(text_builder_get(&text), "layover_slices_total 40000\n"));
     assert_non_null(strstr(text_builder_get(&text), "layover_switch_seconds_count 40000\n"));
+    assert_non_null(
+        strstr(text_builder_get(&text), "layover_slice_seconds_count{device=\"two\"} 20000\n"));
 }
 
 int test_metrics(void) {
@@ -95,6 +127,7 @@ int test_metrics(void) {
         cmocka_unit_test(test_metrics_are_declared_once_and_well),
         cmocka_unit_test(test_metrics_are_printed_for_prometheus),
         cmocka_unit_test(test_metrics_leave_out_zeros_of_many_rows),
+        cmocka_unit_test(test_metrics_bound_the_series_of_a_label),
         cmocka_unit_test(test_metrics_lose_nothing_between_threads),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
