@@ -1,6 +1,6 @@
 #include "vm/objects/adt.h"
 
-#include "base/allocator.h"
+#include "vm/objects/small_block.h"
 
 Error *adt_create(ObjectMeter *meter, int64_t tag, uint32_t count, Adt **out) {
     if (count > ADT_FIELDS_MAX)
@@ -9,7 +9,7 @@ Error *adt_create(ObjectMeter *meter, int64_t tag, uint32_t count, Adt **out) {
     uint64_t charge = sizeof(Adt) + (uint64_t)count * OBJECT_PLACE_BYTES;
     TRY(object_meter_charge(meter, charge));
     void *memory;
-    Error *error = memory_alloc(1, sizeof(Adt) + count * sizeof(Value), &memory);
+    Error *error = small_block_take(sizeof(Adt) + count * sizeof(Value), &memory);
     if (error) {
         object_meter_refund(meter, charge);
         return error;
@@ -19,6 +19,7 @@ Error *adt_create(ObjectMeter *meter, int64_t tag, uint32_t count, Adt **out) {
     adt->count = count;
     adt->tag = tag;
     adt->meter = meter;
+    for (uint32_t i = 0; i < count; i++) adt->fields[i] = value_nil();
     *out = adt;
     return NULL;
 }

@@ -1,6 +1,6 @@
 #include "vm/objects/closure.h"
 
-#include "base/allocator.h"
+#include "vm/objects/small_block.h"
 #include "vm/instruction/opcode.h"
 
 Error *closure_create(
@@ -13,7 +13,7 @@ Error *closure_create(
     uint64_t charge = sizeof(Closure) + (uint64_t)count * OBJECT_PLACE_BYTES;
     TRY(object_meter_charge(meter, charge));
     void *memory;
-    Error *error = memory_alloc(1, sizeof(Closure) + count * sizeof(Value), &memory);
+    Error *error = small_block_take(sizeof(Closure) + count * sizeof(Value), &memory);
     if (error) {
         object_meter_refund(meter, charge);
         return error;
@@ -24,6 +24,7 @@ Error *closure_create(
     closure->function = function;
     closure->side = side;
     closure->meter = meter;
+    for (uint32_t i = 0; i < count; i++) closure->bound[i] = value_nil();
     *out = closure;
     return NULL;
 }

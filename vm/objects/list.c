@@ -1,6 +1,7 @@
 #include "vm/objects/list.h"
 
 #include "base/allocator.h"
+#include "vm/objects/small_block.h"
 
 enum { LIST_CAPACITY_MIN = 4 };
 
@@ -25,14 +26,14 @@ static Error *set_capacity(List *list, uint64_t capacity) {
 Error *list_create(ObjectMeter *meter, uint64_t capacity, List **out) {
     TRY(object_meter_charge(meter, sizeof(List)));
     void *memory;
-    Error *error = memory_alloc(1, sizeof(List), &memory);
+    Error *error = small_block_take(sizeof(List), &memory);
     if (error) {
         object_meter_refund(meter, sizeof(List));
         return error;
     }
     OWN(List, list) = memory;
+    *list = (List){.meter = meter};
     refcount_init(&list->refcount);
-    list->meter = meter;
     TRY(set_capacity(list, capacity));
     *out = TAKE(list);
     return NULL;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/allocator.h"
+#include "vm/objects/small_block.h"
 #include "vm/objects/adt.h"
 #include "vm/objects/closure.h"
 #include "vm/objects/list.h"
@@ -131,15 +132,18 @@ static Value pop_dead(uint64_t *inout_stack) {
 
 static void container_free(Value dead) {
     ContainerHead *head = (ContainerHead *)dead.object;
+    size_t size = sizeof(Closure) + head->count * sizeof(Value);
     uint64_t charge = sizeof(Closure) + (uint64_t)head->count * OBJECT_PLACE_BYTES;
     if (dead.kind == OBJECT_LIST) {
         charge = sizeof(List) + (uint64_t)dead.list->capacity * OBJECT_PLACE_BYTES;
+        size = sizeof(List);
         memory_free(dead.list->items);
     } else if (dead.kind == OBJECT_ADT) {
+        size = sizeof(Adt) + head->count * sizeof(Value);
         charge = sizeof(Adt) + (uint64_t)head->count * OBJECT_PLACE_BYTES;
     }
     ObjectMeter *meter = head->meter;
-    memory_free(head);
+    small_block_free(head, size);
     object_meter_refund(meter, charge);
 }
 

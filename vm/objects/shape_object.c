@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/allocator.h"
+#include "vm/objects/small_block.h"
+
+static size_t object_size(uint32_t count) { return sizeof(ShapeObject) + count * sizeof(int64_t); }
 
 Error *shape_object_create(const Shape *shape, ShapeObject **out) {
     int64_t count;
@@ -16,7 +18,7 @@ Error *shape_object_create_of(const int64_t *dims, uint64_t count, ShapeObject *
     if (count > SHAPE_OBJECT_COUNT_MAX)
         FAIL(INVALID, "a shape of %" PRIu64 " dimensions; there may be %d", count,
             SHAPE_OBJECT_COUNT_MAX);
-    TRY(memory_alloc(1, sizeof(ShapeObject) + (size_t)count * sizeof(int64_t), &memory));
+    TRY(small_block_take(object_size((uint32_t)count), &memory));
     ShapeObject *object = memory;
     refcount_init(&object->refcount);
     object->count = (uint32_t)count;
@@ -26,7 +28,8 @@ Error *shape_object_create_of(const int64_t *dims, uint64_t count, ShapeObject *
 }
 
 void shape_object_release(ShapeObject *shape) {
-    if (shape && refcount_release(&shape->refcount)) memory_free(shape);
+    if (shape && refcount_release(&shape->refcount))
+        small_block_free(shape, object_size(shape->count));
 }
 
 Error *shape_object_get(const ShapeObject *object, Shape *out) {
