@@ -79,7 +79,7 @@ Error *relay_port_levels_take_checked(
 
 static Error *add_port(RelayPortReader *reader, uint32_t index) {
     const RelayPortColumn *column = &reader->shape->columns[index];
-    const int form = reader->shape->levels[column->level].form;
+    const RelayLevelForm form = reader->shape->levels[column->level].form;
     const int64_t any[] = {IR_DIM_UNKNOWN};
     IrType type, item;
     if (column->kind == RELAY_PORT_TENSOR) {

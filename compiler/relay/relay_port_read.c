@@ -45,7 +45,7 @@ static Error *state_types(RelayPortReader *reader, uint32_t count, IrType **out)
 static Error *read_tensor(RelayPortReader *reader, IrBlock *block, const RelayPortNode *node,
     IrVariable *position, IrVariable **out) {
     IrVariable *column = reader->columns[node->column], *const operands[] = {column, position};
-    const int form = reader->shape->levels[node->level].form;
+    const RelayLevelForm form = reader->shape->levels[node->level].form;
     *out = column;
     if (form == RELAY_LEVEL_ONE) return NULL;
     if (form == RELAY_LEVEL_OPTIONAL)

@@ -18,7 +18,7 @@ static Error *grow(RelayProgram *program, uint32_t count, uint32_t *inout_capaci
 }
 
 static Error *add_level(
-    RelayPortShape *shape, int form, const RelayPortNode *maker, uint32_t *out_level) {
+    RelayPortShape *shape, RelayLevelForm form, const RelayPortNode *maker, uint32_t *out_level) {
     TRY(grow(shape->program, shape->level_count, &shape->level_capacity, sizeof *shape->levels,
         shape->levels, &shape->levels));
     *out_level = shape->level_count++;

@@ -67,8 +67,14 @@ typedef struct RelayPortColumn {
     uint32_t level;
 } RelayPortColumn;
 
+typedef enum RelayLevelForm {
+    RELAY_LEVEL_ONE, /* level 0 */
+    RELAY_LEVEL_OPTIONAL,
+    RELAY_LEVEL_MANY,
+} RelayLevelForm;
+
 typedef struct RelayPortLevel {
-    enum { RELAY_LEVEL_ONE, RELAY_LEVEL_OPTIONAL, RELAY_LEVEL_MANY } form; /* ONE: level 0 */
+    RelayLevelForm form;
     bool has_columns;
     const RelayPortNode *maker; /* NULL: level 0 */
 } RelayPortLevel;

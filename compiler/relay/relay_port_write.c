@@ -29,7 +29,7 @@ static IrType item_type(const RelayPortColumn *column) {
 
 /* How a column is kept while it is written. Numbers become a vector at the end. */
 static IrTypeKind column_kind(const PortWriter *writer, const RelayPortColumn *column) {
-    const int form = writer->shape->levels[column->level].form;
+    const RelayLevelForm form = writer->shape->levels[column->level].form;
     if (form == RELAY_LEVEL_ONE) return IR_TYPE_TENSOR;
     const bool optional = form == RELAY_LEVEL_OPTIONAL && column->kind == RELAY_PORT_TENSOR;
     return optional ? IR_TYPE_OPTIONAL : IR_TYPE_LIST;
