@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang meson ninja-build openssl pkg-config ccache clang-format clang-tidy git
+packages=(build-essential clang meson ninja-build openssl pkg-config ccache clang-format clang-tidy git lld
     libclang-rt-14-dev libcmocka-dev libcurl4-openssl-dev libdlpack-dev libdnnl-dev libjson-c-dev libmicrohttpd-dev libonnx-dev libpng-dev libprotobuf-c-dev
     libsqlite3-dev libssl-dev libturbojpeg0-dev libxxhash-dev libzstd-dev protobuf-c-compiler python3-dev python3-venv zlib1g-dev
     iproute2 mandoc nftables)

@@ -20,9 +20,11 @@
 #include "store/database/store.h"
 #include "store/models/stored_executable.h"
 
-#define GROUP(name) int test_##name(void);
-#include "tests/store/groups.def"
 #include "tests/support/test_sanitizers.h"
+
+/* Each file's group, called by test_main.c. */
+#define GROUP(name) int test_##name(void);
+#include TEST_GROUPS
 #undef GROUP
 
 #define TEST_GROUP(group, ...)                                                                     \

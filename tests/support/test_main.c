@@ -1,9 +1,10 @@
 /* Runs every group of a folder; the build defines TEST_GROUPS: "tests/<folder>/groups.def".
- * LAYOVER_TEST in the environment picks tests by name, as in "test_departure_run_*". With
- * LAYOVER_TEST_TIMES set each group says how long the processors worked for it, its processes
- * included. */
+ * Arguments name the groups to run, or behind "without" those that do not run. LAYOVER_TEST in the
+ * environment picks tests by name, as in "test_departure_run_*". With LAYOVER_TEST_TIMES set each
+ * group says how long the processors worked for it, its processes included. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "tests/support/test_support.h"
@@ -28,14 +29,23 @@ static int run_group(const char *name, int (*group)(void)) {
     return failures;
 }
 
-int main(void) {
+static bool is_wanted(int argument_count, char **arguments, const char *group) {
+    if (argument_count < 2) return true;
+    const bool excludes = strcmp(arguments[1], "without") == 0;
+    for (int i = 1; i < argument_count; i++)
+        if (strcmp(arguments[i], group) == 0) return !excludes;
+    return excludes;
+}
+
+int main(int argument_count, char **arguments) {
     int failures = 0;
     const char *wanted = getenv("LAYOVER_TEST");
     if (wanted) cmocka_set_test_filter(wanted);
 #ifdef TEST_WORKER /* the program of worker processes */
     if (setenv("LAYOVER_WORKER", TEST_WORKER, 0) != 0) return 1;
 #endif
-#define GROUP(name) failures += run_group(#name, test_##name);
+#define GROUP(name)                                                                                \
+    if (is_wanted(argument_count, arguments, #name)) failures += run_group(#name, test_##name);
 #include TEST_GROUPS
 #undef GROUP
     return failures > 0;

@@ -157,7 +157,7 @@ static void test_row_charges_of_verifications(void **state) {
 
 /* ---- true sizes ---- */
 
-enum { ROWS = 3000, VERSIONS = 3, PAGE = 4096 };
+enum { ROWS = 1000, VERSIONS = 3, PAGE = 4096 };
 
 static const char longest[] = "a123456789012345678901234567890123456789012345678901234567890";
 
