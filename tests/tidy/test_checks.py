@@ -204,6 +204,14 @@ class Style(unittest.TestCase):
         self.assertEqual(sorted(what for _, _, what in found),
                          ["has no tests/store/test_a.c", "the base name a is also in store/"])
 
+    def test_lists_of_sources_are_sorted(self):
+        names = ["b.c", "a.c", "c/a.c", "d.c", "e.c"]
+        listed = "x = files(\n" + "".join(f"  '{name}',\n" for name in names) + ")\n"
+        self.assertEqual(style("vm/meson.build", listed)[0][0], 2)
+        self.assertIn("not sorted", style("vm/meson.build", listed)[0][1])
+        self.assertEqual(style("vm/meson.build", "x = files(\n  'a.c', 'b.c', 'd.c', 'e.c',\n  'c/a.c',\n)\n"), [])
+        self.assertEqual(style("vm/meson.build", "x = files('b.c', 'a.c')\n"), [])
+
     def test_words(self):
         word = "TO" + "DO"
         self.assertEqual(len(style("docs/a.md", f"{word}: write this\n")), 1)

@@ -8,6 +8,7 @@ import sys
 
 from c_source import find_files, read_sources
 from check_documents import check_documents
+from sort_sources import sort_sources
 
 FILE_LINES = 500
 FUNCTION_LINES = 70
@@ -150,6 +151,15 @@ def _check_words(texts):
                 yield path, number, f"{match.group(0).strip()!r} has no place in the project's files"
 
 
+def _check_lists(texts):
+    for path, text in texts.items():
+        if path.endswith("meson.build"):
+            for number, (line, sorted_line) in enumerate(zip(text.split("\n"), sort_sources(text).split("\n")), 1):
+                if line != sorted_line:
+                    yield path, number, "a list of C files is not sorted: run tools/check/sort_sources.py"
+                    break
+
+
 def _check_format(root, sources):
     paths = [source.path for source in sources if source.path.endswith((".c", ".h", ".cu"))]
     if not paths or not shutil.which("clang-format"):
@@ -182,6 +192,7 @@ def check_tree(root, with_format=True):
     problems += _check_tests_exist(sources)
     problems += _check_folders(paths)
     problems += _check_words(texts)
+    problems += _check_lists(texts)
     problems += check_documents(root, paths, texts)
     if with_format:
         problems += _check_format(root, sources)
