@@ -190,10 +190,10 @@ def needed_targets(part):
 
 
 def configure(part):
-    """(exit status, log path)"""
+    """Makes the part's folder, or brings it to what the build files say now: (exit status, log path)."""
     folder, compiler, options, _ = BUILDS[part]
     if os.path.exists(os.path.join(ROOT, folder, "build.ninja")):
-        return 0, None
+        return run_logged(f"{part}-setup", ["ninja", "-C", folder, "build.ninja"])
     shutil.rmtree(os.path.join(ROOT, folder), ignore_errors=True)
     cached = f"ccache {compiler}" if shutil.which("ccache") else compiler
     linker = {"CC_LD": "lld"} if compiler == "clang" else {}  # half of the time that GNU's takes, for 60 programs
