@@ -133,8 +133,8 @@ def test_a_forked_process_opens_its_own_models(double):
 
 # Verbs of the command line that work without a daemon, and where the package has them, if not as a method of Home.
 ELSEWHERE = {"import": "register", "run": "load", "bench": "load"}
-OTHERS = {"compile", "resume", "inspect", "devices", "doctor", "completion", "manual", "serve", "simulate", "submit", "jobs",
-          "job", "watch", "result", "logs", "migrate", "adopt", "verify", "checkpoint", "restore", "top", "tenant",
+OTHERS = {"compile", "resume", "inspect", "devices", "doctor", "completion", "login", "logout", "manual", "serve", "simulate",
+          "submit", "jobs", "job", "watch", "result", "logs", "migrate", "adopt", "verify", "checkpoint", "restore", "top", "tenant",
           "token", "drain", "node", "worker", "native-worker"}
 
 

@@ -235,8 +235,8 @@ METHODS = {"submit": "Client", "jobs": "Client", "job": "Client", "models": "Cli
            "tenant": "tenants tenant_add tenant_set", "token": "tokens token_create token_revoke",
            "node": "nodes node_add node_remove", "rm-job": "remove"}
 # Verbs that need no daemon: layover.load and what it gives has them, or a shell.
-LOCAL = {"compile", "disasm", "run", "inspect", "bench", "completion", "doctor", "manual", "serve", "simulate", "worker",
-         "native-worker"}
+LOCAL = {"compile", "disasm", "run", "inspect", "bench", "completion", "doctor", "login", "logout", "manual", "serve",
+         "simulate", "worker", "native-worker"}
 
 
 def test_every_verb_has_a_method():
