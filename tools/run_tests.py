@@ -8,7 +8,7 @@ build), limits (how long one tenant waits beside another, with nothing else on t
 that leaves out is named.
 Minutes each, and only by name: looks (how long a kernel runs without looking at the stop: the kernels are compiled once
 more), adding (the diffs of docs/adding.md are built and their cases run), page (the daemon's page in Chromium, of Debian's
-packages chromium and chromium-driver).
+packages chromium and chromium-driver), packages (Debian's packages are built, and installed in a bare Debian by root).
 """
 import collections
 import concurrent.futures
@@ -77,7 +77,8 @@ LIMITS = "tests/end_to_end/service/test_hostile_tenant.py"
 ALONE = ("limits",)
 ADDING = "tests/end_to_end/commands/test_adding.py::test_the_cases_of_a_diff_run"
 PAGE = "tests/end_to_end/page"
-BY_NAME = ("looks", "adding", "page")
+PACKAGES = "tests/end_to_end/packages"
+BY_NAME = ("looks", "adding", "page", "packages")
 # Part: (whose binary, what pytest runs, more environment)
 END_TO_END = {
     "nodes": ("plain", ["tests/end_to_end/nodes"], {}),
@@ -86,6 +87,7 @@ END_TO_END = {
     "commands": ("plain", ["tests/end_to_end/commands", f"--deselect={ADDING}"], {}),
     "adding": ("plain", [ADDING], {}),
     "page": ("plain", [PAGE], {}),
+    "packages": ("plain", [PACKAGES], {}),
     "hostile": ("asan", ["tests/end_to_end/commands/test_bad_input.py", "tests/end_to_end/commands/test_usage.py",
                          "tests/end_to_end/service/test_daemon_bad_input.py", "tests/end_to_end/service/test_isolation.py"],
                 {"LAYOVER_MUTATIONS": "12"}),
