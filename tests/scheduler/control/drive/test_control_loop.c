@@ -41,12 +41,14 @@ static void test_control_loop_handles_messages_on_its_thread(void **state) {
     (void)sem_destroy(&handled);
 }
 
-/* A message that was left is handled on the caller's thread, or on the one that has the turn. */
+/* A message that was left is handled on the caller's thread, or on the one that has the turn, which
+ * ends its turn while the caller pauses. */
 static void test_control_loop_takes_help(void **state) {
     (void)state;
     ControlFixture OWN_CONTROL(fixture);
     sem_t handled;
     size_t own = 0;
+    const struct timespec pause = {.tv_nsec = 1000000};
     control_fixture_init(&fixture);
     control_fixture_start(&fixture, NULL);
     const ControlMailbox mailbox = fixture.control->ports.mailbox;
@@ -57,6 +59,7 @@ static void test_control_loop_takes_help(void **state) {
         mailbox.help(mailbox.self);
         while (sem_wait(&handled) != 0) continue;
         own += pthread_equal(note.thread, pthread_self()) ? 1 : 0;
+        (void)nanosleep(&pause, NULL);
     }
     assert_true(own > 0);
     (void)sem_destroy(&handled);
