@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/allocator.h"
+#include "base/system_random.h"
 
 enum { PATH_SIZE_MAX = 4096, SYNC_EVERY_BYTES = 32 << 20, ACCESS_MODES = 0777 };
 
@@ -109,7 +109,7 @@ static Error *create_temporary(FileOutput *output) {
     char temporary[PATH_SIZE_MAX];
     for (int i = 0; i < TRIES; i++) {
         uint32_t number;
-        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) break;
+        TRY(system_random(&number, sizeof number));
         int length =
             snprintf(temporary, sizeof temporary, "%s.%08" PRIx32 ".tmp", output->path, number);
         if (length < 0 || (size_t)length >= sizeof temporary)

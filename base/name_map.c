@@ -1,10 +1,10 @@
 #include "base/name_map.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/allocator.h"
 #include "base/digest.h"
+#include "base/system_random.h"
 
 typedef struct NameMapEntry {
     char *name; /* NULL: free */
@@ -28,8 +28,7 @@ Error *name_map_create(NameMap **out) {
     TRY(memory_alloc(NAME_MAP_CAPACITY_MIN, sizeof(NameMapEntry), &memory));
     map->entries = memory;
     map->capacity = NAME_MAP_CAPACITY_MIN;
-    if (getrandom(&map->seed, sizeof map->seed, 0) != (ssize_t)sizeof map->seed)
-        FAIL(IO, "no random numbers from the system");
+    TRY(system_random(&map->seed, sizeof map->seed));
     *out = TAKE(map);
     return NULL;
 }

@@ -1,8 +1,8 @@
 #include "scheduler/jobs/job_intake.h"
 
-#include <sys/random.h>
 
 #include "base/allocator.h"
+#include "base/system_random.h"
 #include "scheduler/jobs/intake_inputs.h"
 #include "serialize/arrays/array_values.h"
 
@@ -133,8 +133,7 @@ static Error *digest_request(Submission *job) {
 static Error *fix_policy(Submission *job) {
     uint64_t *key = &job->policy.random_key;
     TRY(digest_request(job));
-    if (getrandom(key, sizeof *key, 0) != (ssize_t)sizeof *key)
-        FAIL(IO, "the system gives no random numbers");
+    TRY(system_random(key, sizeof *key));
     return submission_store_policy(job);
 }
 

@@ -1,9 +1,9 @@
 #include "scheduler/service/job_service_internal.h"
 
-#include <sys/random.h>
 
 #include "base/allocator.h"
 #include "base/container_of.h"
+#include "base/system_random.h"
 #include "scheduler/executor/batch_join.h"
 #include "scheduler/jobs/intake_inputs.h"
 #include "serialize/arrays/array_values.h"
@@ -199,8 +199,7 @@ static Error *fill(ServiceRun *run, const JobsApiModel *model, ArrayList *inout_
     TRY(charge_inputs(run, inout_inputs, &tenant));
     TRY(bind_inputs(job, model->outline, inout_inputs));
     prepare_join(run, model);
-    if (getrandom(key, sizeof *key, 0) != (ssize_t)sizeof *key)
-        FAIL(IO, "the system gives no random numbers");
+    TRY(system_random(key, sizeof *key));
     return NULL;
 }
 

@@ -1,14 +1,13 @@
 #include "store/accounts/tokens.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/allocator.h"
 #include "base/clock.h"
+#include "base/system_random.h"
 #include "base/text.h"
 #include "store/database/job_id.h"
 #include "store/database/store_connections_internal.h"
@@ -41,15 +40,6 @@ bool tokens_find_role(const char *name, TokenRole *out) {
             return true;
         }
     return false;
-}
-
-static Error *make_secret(uint8_t out[SECRET_SIZE]) {
-    ssize_t size;
-    do {
-        size = getrandom(out, SECRET_SIZE, 0);
-    } while (size < 0 && errno == EINTR);
-    if (size != SECRET_SIZE) FAIL(IO, "no random numbers from the system: %s", strerror(errno));
-    return NULL;
 }
 
 static Error *check_tenant(Connection *catalog, TenantId tenant, TokenRole role) {
@@ -115,7 +105,7 @@ Error *tokens_create(Connection *catalog, TenantId tenant, TokenRole role, Token
     int64_t id;
     bool found;
     TRY(check_tenant(catalog, tenant, role));
-    TRY(make_secret(secret));
+    TRY(system_random(secret, sizeof secret));
     TRY(digest_sha256(secret, sizeof secret, &hash));
     TRY(insert(catalog, tenant, role, &hash, &id));
     TRY(read_by_id(catalog, id, &found, out_token, &hash));

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/allocator.h"
 #include "base/file.h"
+#include "base/system_random.h"
 #include "store/database/catalog.h"
 #include "store/database/job_id.h"
 #include "store/jobs/jobs_internal.h"
@@ -49,8 +49,7 @@ Error *node_identity_binding(const Store *store, Digest *out_binding) {
 static Error *make_node(uint64_t *out_node) {
     uint64_t node;
     do {
-        if (getrandom(&node, sizeof node, 0) != sizeof node)
-            FAIL(IO, "no random numbers from the system: %s", strerror(errno));
+        TRY(system_random(&node, sizeof node));
         node &= JOB_ID_NODE_MAX;
     } while (node == 0);
     *out_node = node;

@@ -1,12 +1,11 @@
 #include "scheduler/http/server/http_sessions.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/allocator.h"
 #include "base/digest.h"
+#include "base/system_random.h"
 #include "base/text.h"
 
 typedef struct HttpSession {
@@ -39,16 +38,6 @@ void http_sessions_release(HttpSessions *sessions) {
     memory_free(sessions);
 }
 
-static Error *make_secret(uint8_t out[HTTP_SESSION_SECRET_SIZE]) {
-    ssize_t size;
-    do {
-        size = getrandom(out, HTTP_SESSION_SECRET_SIZE, 0);
-    } while (size < 0 && errno == EINTR);
-    if (size != HTTP_SESSION_SECRET_SIZE)
-        FAIL(IO, "no random numbers from the system: %s", strerror(errno));
-    return NULL;
-}
-
 static bool is_open(const HttpSessions *sessions, const HttpSession *session) {
     return session->number && clock_now_ns(sessions->clock) < session->end_ns;
 }
@@ -73,7 +62,7 @@ Error *http_sessions_begin(HttpSessions *sessions, int64_t token,
     char out_text[HTTP_SESSION_TEXT_SIZE], uint64_t *out_number) {
     uint8_t secret[HTTP_SESSION_SECRET_SIZE];
     HttpSession fresh = {.token = token};
-    TRY(make_secret(secret));
+    TRY(system_random(secret, sizeof secret));
     TRY(digest_sha256(secret, sizeof secret, &fresh.hash));
     text_hex(secret, sizeof secret, out_text);
     explicit_bzero(secret, sizeof secret);
