@@ -153,10 +153,13 @@ Error *file_output_create(const char *path, FileOutput **out) {
     return NULL;
 }
 
-Error *file_output_make_private(FileOutput *output) {
+Error *file_output_create_private(const char *path, FileOutput **out) {
+    OWN(FileOutput, output) = NULL;
+    TRY(file_output_create(path, &output));
     if (!output->temporary) FAIL(INVALID, "%s is a device, which cannot be private", output->path);
     if (fchmod(output->descriptor, S_IRUSR | S_IWUSR) != 0)
         return io_error("change the rights of", output->path);
+    *out = TAKE(output);
     return NULL;
 }
 

@@ -26,9 +26,9 @@ MUST_CHECK Error *file_map(const char *path, size_t size_max, MappedFile **out);
  * path names something that is not a file. */
 typedef struct FileOutput FileOutput;
 MUST_CHECK Error *file_output_create(const char *path, FileOutput **out);
-/* Lets only the file's owner read and write the file, whatever rights a replaced file had. Called
- * before the first write. */
-MUST_CHECK Error *file_output_make_private(FileOutput *output);
+/* The same, but only the file's owner may read and write the file, whatever rights a replaced file
+ * had. Errors: also INVALID the path names a device. */
+MUST_CHECK Error *file_output_create_private(const char *path, FileOutput **out);
 /* Errors: IO (EXHAUSTED when the disk is full). */
 MUST_CHECK Error *file_output_write(FileOutput *output, const void *data, size_t size);
 /* Writes at an offset already written or beyond the end. */

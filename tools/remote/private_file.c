@@ -73,8 +73,7 @@ void private_file_release(char *line) {
 
 Error *private_file_write_line(const char *path, const char *line) {
     OWN(FileOutput, output) = NULL;
-    TRY(file_output_create(path, &output));
-    TRY(file_output_make_private(output));
+    TRY(file_output_create_private(path, &output));
     TRY(file_output_write(output, line, strlen(line)));
     TRY(file_output_write(output, "\n", 1));
     return file_output_commit(output);

@@ -246,8 +246,7 @@ static void print_profile(TextBuilder *text, const Profile *profile) {
 
 static Error *write_private(const char *path, const TextBuilder *text) {
     OWN(FileOutput, output) = NULL;
-    TRY(file_output_create(path, &output));
-    TRY(file_output_make_private(output));
+    TRY(file_output_create_private(path, &output));
     TRY(file_output_write(output, text_builder_get(text), text->size));
     return file_output_commit(output);
 }
