@@ -175,6 +175,11 @@ struct IrBinding {
     const char *name;             /* name of the source's node, for messages; may be NULL */
 };
 
+/* Returns operand i as it stands, before replacements; NULL when absent. */
+static inline IrVariable *ir_operand(const IrBinding *binding, uint32_t index) {
+    return index < binding->operand_count ? binding->operands[index] : NULL;
+}
+
 struct IrBlock {
     IrFunction *function;
     IrBinding *parent; /* the IF or MATCH that the block belongs to; NULL: a function's body */

@@ -16,11 +16,6 @@ enum {
     ZERO_POINT = 2,
 };
 
-/* The operand before the pass: forms are stored by this variable. */
-static IrVariable *operand_at(const IrBinding *binding, uint32_t index) {
-    return index < binding->operand_count ? binding->operands[index] : NULL;
-}
-
 static bool is_conv(const IrBinding *binding) {
     return binding->operator_info->id == OPERATOR_CONV ||
            binding->operator_info->id == OPERATOR_FUSED_CONV;
@@ -36,7 +31,7 @@ static bool is_quantization(const IrBinding *binding) {
 }
 
 static const Tensor *weights_of(const IrBinding *conv) {
-    const IrVariable *weights = operand_at(conv, is_conv_of_bytes(conv) ? 3 : 1);
+    const IrVariable *weights = ir_operand(conv, is_conv_of_bytes(conv) ? 3 : 1);
     return weights ? ir_variable_tensor(weights) : NULL;
 }
 
@@ -50,7 +45,7 @@ static int64_t kernel_pixels(const Tensor *weights) {
  * matrices. Groups of few channels are apart in [N, H, W, C] and together in [N, C, H, W]. */
 static bool takes_conv(const ChannelsLast *pass, const IrBinding *conv) {
     enum { GROUP_CHANNELS_MIN = 16 };
-    const IrVariable *image = operand_at(conv, 0);
+    const IrVariable *image = ir_operand(conv, 0);
     const Tensor *weights = weights_of(conv);
     if (!image || !channels_last_is_image(image) || !weights ||
         weights->shape.rank != image->type.rank)
@@ -88,7 +83,7 @@ static bool is_channel_constant(const IrVariable *variable, const IrType *image)
 static bool takes_pointwise(const ChannelsLast *pass, const IrBinding *binding) {
     bool has_image = false;
     for (uint32_t i = 0; i < binding->operand_count; i++) {
-        const IrVariable *operand = operand_at(binding, i);
+        const IrVariable *operand = ir_operand(binding, i);
         if (!operand) continue;
         const bool is_image = channels_last_expects(pass, operand);
         has_image = has_image || is_image;
@@ -99,21 +94,21 @@ static bool takes_pointwise(const ChannelsLast *pass, const IrBinding *binding) 
 
 static bool takes_concat(const ChannelsLast *pass, const IrBinding *concat) {
     for (uint32_t i = 0; i < concat->operand_count; i++)
-        if (!channels_last_expects(pass, operand_at(concat, i))) return false;
+        if (!channels_last_expects(pass, ir_operand(concat, i))) return false;
     return concat->operand_count > 0;
 }
 
 /* True for one scale, or one for each channel. */
 static bool takes_quantization(const ChannelsLast *pass, const IrBinding *binding) {
-    if (!channels_last_expects(pass, operand_at(binding, 0))) return false;
+    if (!channels_last_expects(pass, ir_operand(binding, 0))) return false;
     if (attributes_int(binding->attributes, "block_size") != 0) return false;
     for (uint32_t i = SCALE; i <= ZERO_POINT; i++) {
-        const IrVariable *operand = operand_at(binding, i);
+        const IrVariable *operand = ir_operand(binding, i);
         const Tensor *tensor = operand ? ir_variable_tensor(operand) : NULL;
         if (operand && !tensor) return false;
         if (tensor && shape_count_unchecked(&tensor->shape) != 1) {
             const int64_t axis = attributes_int(binding->attributes, "axis");
-            const int64_t rank = operand_at(binding, 0)->type.rank;
+            const int64_t rank = ir_operand(binding, 0)->type.rank;
             if (tensor->shape.rank != 1 || (axis != CHANNELS && axis != CHANNELS - rank))
                 return false;
         }
@@ -136,12 +131,12 @@ bool channels_last_takes(const ChannelsLast *pass, const IrBinding *binding) {
     if (is_conv(binding) || is_conv_of_bytes(binding)) return takes_conv(pass, binding);
     if (is_quantization(binding)) return takes_quantization(pass, binding);
     if (((is_pool(binding) && id != OPERATOR_MAX_POOL) || id == OPERATOR_REDUCE_MEAN) &&
-        !dtype_in(DTYPES_FLOAT32_AND_HALF, operand_at(binding, 0)->type.dtype))
+        !dtype_in(DTYPES_FLOAT32_AND_HALF, ir_operand(binding, 0)->type.dtype))
         return false;
-    if (is_pool(binding)) return channels_last_expects(pass, operand_at(binding, 0));
+    if (is_pool(binding)) return channels_last_expects(pass, ir_operand(binding, 0));
     if (id == OPERATOR_LRN)
-        return channels_last_expects(pass, operand_at(binding, 0)) &&
-               operand_at(binding, 0)->type.rank == IMAGE_RANK;
+        return channels_last_expects(pass, ir_operand(binding, 0)) &&
+               ir_operand(binding, 0)->type.rank == IMAGE_RANK;
     if (id == OPERATOR_CONCAT) return takes_concat(pass, binding);
     if (id == OPERATOR_SLICE) return channels_last_takes_slice(pass, binding);
     if (id == OPERATOR_SPLIT) return channels_last_takes_split(pass, binding);
@@ -167,7 +162,7 @@ static Error *channel_vector(ChannelsLast *pass, IrVariable *constant, IrVariabl
 
 static Error *operand_get(
     ChannelsLast *pass, const IrBinding *binding, uint32_t index, IrVariable **out) {
-    IrVariable *operand = operand_at(binding, index);
+    IrVariable *operand = ir_operand(binding, index);
     *out = NULL;
     if (!operand) return NULL;
     if (channels_last_is_image(operand)) return channels_last_get(pass, operand, out);
@@ -225,7 +220,7 @@ static int64_t pixels_of(const IrType *image) {
 
 static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
     IrVariable *inputs[OPERANDS_MAX];
-    for (uint32_t i = 0; i < OPERANDS_MAX; i++) inputs[i] = operand_at(conv, i);
+    for (uint32_t i = 0; i < OPERANDS_MAX; i++) inputs[i] = ir_operand(conv, i);
     TRY(channels_last_get(pass, inputs[0], &inputs[0]));
     if (inputs[3]) TRY(channels_last_get(pass, inputs[3], &inputs[3]));
     if (is_product(conv)) return convert_product(pass, conv, inputs);
@@ -240,7 +235,7 @@ static Error *convert_conv(ChannelsLast *pass, IrBinding *conv) {
 
 static Error *convert_conv_of_bytes(ChannelsLast *pass, IrBinding *conv) {
     IrVariable *inputs[QUANTIZED_OPERANDS_MAX];
-    for (uint32_t i = 0; i < QUANTIZED_OPERANDS_MAX; i++) inputs[i] = operand_at(conv, i);
+    for (uint32_t i = 0; i < QUANTIZED_OPERANDS_MAX; i++) inputs[i] = ir_operand(conv, i);
     TRY(channels_last_get(pass, inputs[0], &inputs[0]));
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
@@ -252,7 +247,7 @@ static Error *convert_conv_of_bytes(ChannelsLast *pass, IrBinding *conv) {
 
 static Error *convert_quantization(ChannelsLast *pass, IrBinding *binding) {
     IrVariable *inputs[] = {
-        operand_at(binding, 0), operand_at(binding, SCALE), operand_at(binding, ZERO_POINT)};
+        ir_operand(binding, 0), ir_operand(binding, SCALE), ir_operand(binding, ZERO_POINT)};
     TRY(channels_last_get(pass, inputs[0], &inputs[0]));
     OWN(Attributes, attributes) = NULL;
     TRY(attributes_create(&attributes));
@@ -266,7 +261,7 @@ static Error *convert_quantization(ChannelsLast *pass, IrBinding *binding) {
 static Error *convert_one(ChannelsLast *pass, IrBinding *binding, OperatorId to, const char *pool) {
     IrVariable *image;
     OWN(Attributes, attributes) = NULL;
-    TRY(channels_last_get(pass, operand_at(binding, 0), &image));
+    TRY(channels_last_get(pass, ir_operand(binding, 0), &image));
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(binding->attributes, operator_get(to), attributes));
     if (pool) TRY(attributes_set_text(attributes, "operator", pool));

@@ -6,13 +6,13 @@
 #include "compiler/ir/constants.h"
 
 enum {
-    CHANNELS = 1,
+    CHANNELS = 1, /* the axis */
     IMAGE_RANK = 4,
-    RANK = 5,
-    AXES = 3,
+    GROUPS_RANK = 5, /* of an image whose channels are cut into groups */
+    SLICE_AXES = 3,  /* the operand */
+    SLICE_AXES_MAX = 5,
     SLICE_OPERANDS = 5,
     SPLIT_OPERANDS = 2,
-    AXES_MAX = 5
 };
 
 static IrBinding *made_by(const IrVariable *variable, OperatorId id) {
@@ -21,22 +21,22 @@ static IrBinding *made_by(const IrVariable *variable, OperatorId id) {
     return binding;
 }
 
-static const int64_t groups_swapped[RANK] = {0, 2, 1, 3, 4};
+static const int64_t groups_swapped[GROUPS_RANK] = {0, 2, 1, 3, 4};
 
 static bool same(int64_t a, int64_t b) { return a == b && a != IR_DIM_UNKNOWN; }
 
 /* [N, groups, C / groups, H, W] of an image [N, C, H, W]. */
 static bool has_groups(const IrType *cut, const IrType *image) {
     const int64_t *dims = cut->dims;
-    return cut->kind == IR_TYPE_TENSOR && cut->rank_known && cut->rank == RANK && dims[1] > 0 &&
-           dims[2] > 0 && image->dims[CHANNELS] % dims[1] == 0 &&
+    return cut->kind == IR_TYPE_TENSOR && cut->rank_known && cut->rank == GROUPS_RANK &&
+           dims[1] > 0 && dims[2] > 0 && image->dims[CHANNELS] % dims[1] == 0 &&
            image->dims[CHANNELS] / dims[1] == dims[2] && same(dims[0], image->dims[0]) &&
            same(dims[3], image->dims[2]) && same(dims[4], image->dims[3]);
 }
 
 static const IrVariable *cut_of(const IrBinding *binding) {
     const IrBinding *transpose = made_by(binding->operands[0], OPERATOR_TRANSPOSE);
-    if (!ir_permutes(transpose, groups_swapped, RANK)) return NULL;
+    if (!ir_permutes(transpose, groups_swapped, GROUPS_RANK)) return NULL;
     const IrVariable *cut = transpose->operands[0];
     return made_by(cut, OPERATOR_RESHAPE) ? cut : NULL;
 }
@@ -62,30 +62,26 @@ static Error *reshape(ChannelsLast *pass, IrBinding *binding, IrVariable *from, 
 }
 
 Error *channels_last_convert_shuffle(ChannelsLast *pass, IrBinding *binding) {
-    static const int64_t swapped[RANK] = {0, 1, 2, 4, 3};
+    static const int64_t swapped[GROUPS_RANK] = {0, 1, 2, 4, 3};
     const IrVariable *cut = cut_of(binding);
     const int64_t groups = cut->type.dims[1], size = cut->type.dims[2];
-    const int64_t apart[RANK] = {0, 0, 0, groups, size};
+    const int64_t apart[GROUPS_RANK] = {0, 0, 0, groups, size};
     const int64_t together[IMAGE_RANK] = {0, 0, 0, groups * size};
     IrVariable *image, *halves, *turned, *last;
     TRY(channels_last_get(pass, cut->binding->operands[0], &image));
-    TRY(reshape(pass, binding, image, RANK, apart, &halves));
+    TRY(reshape(pass, binding, image, GROUPS_RANK, apart, &halves));
     halves->type = cut->type;
     halves->type.dims[1] = image->type.dims[1];
     halves->type.dims[2] = image->type.dims[2];
     halves->type.dims[3] = groups;
     halves->type.dims[4] = size;
-    TRY(ir_build_transpose(ir_behind(halves->binding), halves, RANK, swapped, &turned));
+    TRY(ir_build_transpose(ir_behind(halves->binding), halves, GROUPS_RANK, swapped, &turned));
     turned->type = halves->type;
     turned->type.dims[3] = size;
     turned->type.dims[4] = groups;
     TRY(reshape(pass, turned->binding, turned, IMAGE_RANK, together, &last));
     channels_last_set(pass, binding, 0, last);
     return NULL;
-}
-
-static IrVariable *operand_at(const IrBinding *binding, uint32_t index) {
-    return index < binding->operand_count ? binding->operands[index] : NULL;
 }
 
 /* The place of an axis of [N, C, H, W]. False: there is no such axis. */
@@ -98,11 +94,11 @@ static bool turn_axis(int64_t axis, int64_t rank, int64_t *out) {
 
 /* The new places of constant axes. False: they are not constants, or not axes. */
 static bool turned_axes(const IrBinding *slice, int64_t *out, uint32_t *out_count) {
-    const IrVariable *axes = operand_at(slice, AXES);
+    const IrVariable *axes = ir_operand(slice, SLICE_AXES);
     const Tensor *tensor = axes ? ir_variable_tensor(axes) : NULL;
     if (!tensor || (tensor->dtype != DTYPE_INT64 && tensor->dtype != DTYPE_INT32)) return false;
     const int64_t count = shape_count_unchecked(&tensor->shape);
-    if (count > AXES_MAX) return false;
+    if (count > SLICE_AXES_MAX) return false;
     const void *data = tensor_data(tensor);
     for (int64_t i = 0; i < count; i++) {
         const int64_t axis =
@@ -114,19 +110,19 @@ static bool turned_axes(const IrBinding *slice, int64_t *out, uint32_t *out_coun
 }
 
 bool channels_last_takes_slice(const ChannelsLast *pass, const IrBinding *slice) {
-    int64_t axes[AXES_MAX];
+    int64_t axes[SLICE_AXES_MAX];
     uint32_t count;
-    return channels_last_expects(pass, operand_at(slice, 0)) && turned_axes(slice, axes, &count);
+    return channels_last_expects(pass, ir_operand(slice, 0)) && turned_axes(slice, axes, &count);
 }
 
 Error *channels_last_convert_slice(ChannelsLast *pass, IrBinding *slice) {
     IrVariable *inputs[SLICE_OPERANDS], **results;
-    int64_t axes[AXES_MAX];
+    int64_t axes[SLICE_AXES_MAX];
     uint32_t count = 0;
     (void)turned_axes(slice, axes, &count); /* channels_last_takes_slice looked */
-    for (uint32_t i = 0; i < SLICE_OPERANDS; i++) inputs[i] = operand_at(slice, i);
+    for (uint32_t i = 0; i < SLICE_OPERANDS; i++) inputs[i] = ir_operand(slice, i);
     TRY(channels_last_get(pass, inputs[0], &inputs[0]));
-    TRY(constants_ints(pass->module, 1, count, axes, &inputs[AXES]));
+    TRY(constants_ints(pass->module, 1, count, axes, &inputs[SLICE_AXES]));
     TRY(ir_build_operator(
         ir_behind(slice), "Slice", NULL, slice->operand_count, inputs, 1, &results));
     channels_last_set(pass, slice, 0, results[0]);
@@ -134,7 +130,7 @@ Error *channels_last_convert_slice(ChannelsLast *pass, IrBinding *slice) {
 }
 
 bool channels_last_takes_split(const ChannelsLast *pass, const IrBinding *split) {
-    const IrVariable *image = operand_at(split, 0);
+    const IrVariable *image = ir_operand(split, 0);
     int64_t axis;
     if (!channels_last_expects(pass, image)) return false;
     for (uint32_t i = 0; i < split->result_count; i++)
@@ -146,7 +142,7 @@ Error *channels_last_convert_split(ChannelsLast *pass, IrBinding *split) {
     IrVariable *inputs[SPLIT_OPERANDS], **results;
     int64_t axis = 0;
     OWN(Attributes, attributes) = NULL;
-    for (uint32_t i = 0; i < SPLIT_OPERANDS; i++) inputs[i] = operand_at(split, i);
+    for (uint32_t i = 0; i < SPLIT_OPERANDS; i++) inputs[i] = ir_operand(split, i);
     (void)turn_axis(attributes_int(split->attributes, "axis"), inputs[0]->type.rank, &axis);
     TRY(channels_last_get(pass, inputs[0], &inputs[0]));
     TRY(attributes_create(&attributes));

@@ -6,10 +6,6 @@
 
 enum { CHANNELS = 1, HEIGHT = 2, RANK = 4, REGION = 1, SCALES = 2, SIZES = 3, OPERANDS = 4 };
 
-static IrVariable *operand_at(const IrBinding *binding, uint32_t index) {
-    return index < binding->operand_count ? binding->operands[index] : NULL;
-}
-
 static bool is_empty(const IrVariable *variable) {
     const Tensor *tensor = variable ? ir_variable_tensor(variable) : NULL;
     return !variable || (tensor && shape_count_unchecked(&tensor->shape) == 0);
@@ -23,15 +19,15 @@ static bool has_all(const IrVariable *variable) {
 }
 
 bool channels_last_takes_resize(const ChannelsLast *pass, const IrBinding *resize) {
-    const IrVariable *image = operand_at(resize, 0);
+    const IrVariable *image = ir_operand(resize, 0);
     const IrType *from = &image->type, *to = &resize->results[0]->type;
     if (!channels_last_expects(pass, image) || !channels_last_wants(pass, resize->results[0]) ||
         from->rank != RANK)
         return false;
     /* a region has two numbers for each dimension */
-    if (!is_empty(operand_at(resize, REGION)) || attributes_has(resize->attributes, "axes"))
+    if (!is_empty(ir_operand(resize, REGION)) || attributes_has(resize->attributes, "axes"))
         return false;
-    if (!has_all(operand_at(resize, SCALES)) || !has_all(operand_at(resize, SIZES))) return false;
+    if (!has_all(ir_operand(resize, SCALES)) || !has_all(ir_operand(resize, SIZES))) return false;
     return from->dims[0] == to->dims[0] && from->dims[0] != IR_DIM_UNKNOWN &&
            from->dims[CHANNELS] == to->dims[CHANNELS] && from->dims[CHANNELS] >= 0;
 }
@@ -54,9 +50,9 @@ static Error *turned(ChannelsLast *pass, const IrVariable *variable, IrVariable 
 Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize) {
     IrVariable *inputs[OPERANDS] = {NULL}, **results;
     OWN(Attributes, attributes) = NULL;
-    TRY(channels_last_get(pass, operand_at(resize, 0), &inputs[0]));
-    TRY(turned(pass, operand_at(resize, SCALES), &inputs[SCALES]));
-    TRY(turned(pass, operand_at(resize, SIZES), &inputs[SIZES]));
+    TRY(channels_last_get(pass, ir_operand(resize, 0), &inputs[0]));
+    TRY(turned(pass, ir_operand(resize, SCALES), &inputs[SCALES]));
+    TRY(turned(pass, ir_operand(resize, SIZES), &inputs[SIZES]));
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(resize->attributes, resize->operator_info, attributes));
     TRY(ir_build_operator(ir_behind(resize), "Resize", attributes, OPERANDS, inputs, 1, &results));
@@ -66,7 +62,7 @@ Error *channels_last_convert_resize(ChannelsLast *pass, IrBinding *resize) {
 
 /* True if the reduction's axes are constants and name all dimensions of pixels. */
 static bool reduces_pixels(const IrBinding *reduce) {
-    const IrVariable *axes = operand_at(reduce, 1);
+    const IrVariable *axes = ir_operand(reduce, 1);
     const Tensor *tensor = axes ? ir_variable_tensor(axes) : NULL;
     const int64_t rank = reduce->operands[0]->type.rank;
     if (!tensor || tensor->dtype != DTYPE_INT64 ||
@@ -83,7 +79,7 @@ static bool reduces_pixels(const IrBinding *reduce) {
 }
 
 bool channels_last_takes_mean(const ChannelsLast *pass, const IrBinding *mean) {
-    return channels_last_expects(pass, operand_at(mean, 0)) && reduces_pixels(mean) &&
+    return channels_last_expects(pass, ir_operand(mean, 0)) && reduces_pixels(mean) &&
            attributes_int(mean->attributes, "keepdims") != 0;
 }
 
@@ -94,7 +90,7 @@ static bool is_mean(const IrBinding *binding) {
 Error *channels_last_read_mean(ChannelsLast *pass, IrBinding *binding, bool *out_read) {
     static const int64_t pixels[] = {1, 2, 3};
     IrVariable *axes, *made;
-    *out_read = is_mean(binding) && channels_last_expects(pass, operand_at(binding, 0)) &&
+    *out_read = is_mean(binding) && channels_last_expects(pass, ir_operand(binding, 0)) &&
                 reduces_pixels(binding) && attributes_int(binding->attributes, "keepdims") == 0;
     if (!*out_read) return NULL;
     OWN(Attributes, attributes) = NULL;

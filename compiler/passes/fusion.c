@@ -8,7 +8,7 @@
 #include "kernels/tensor/dtype_scalar.h"
 
 IrVariable *fusion_operand(const IrBinding *binding, uint32_t index) {
-    return index < binding->operand_count ? ir_resolve(binding->operands[index]) : NULL;
+    return ir_resolve(ir_operand(binding, index));
 }
 
 IrBinding *fusion_maker(const IrBinding *consumer, const IrVariable *variable, OperatorId id) {

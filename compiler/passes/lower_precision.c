@@ -4,6 +4,7 @@
 #include "base/allocator.h"
 #include "compiler/ir/ir_build.h"
 #include "compiler/ir/ir_walk.h"
+#include "compiler/passes/fusion.h"
 #include "compiler/passes/lower_weights.h"
 #include "compiler/passes/pass.h"
 #include "kernels/operator/operator_lower.h"
@@ -37,10 +38,6 @@ typedef struct Product {
     double activation_alpha, activation_beta;
 } Product;
 
-static IrVariable *operand(const IrBinding *binding, uint32_t index) {
-    return index < binding->operand_count ? ir_resolve(binding->operands[index]) : NULL;
-}
-
 static bool is_product(const IrBinding *binding) {
     const OperatorId id = binding->operator_info->id;
     return id == OPERATOR_MATMUL || id == OPERATOR_GEMM || id == OPERATOR_FUSED_MATMUL;
@@ -61,10 +58,10 @@ static bool is_float(const IrVariable *variable) {
 }
 
 static Product operands_of(const IrBinding *binding) {
-    return (Product){.left = operand(binding, 0),
-        .weights = operand(binding, 1),
-        .bias = operand(binding, 2),
-        .residual = operand(binding, 3),
+    return (Product){.left = fusion_operand(binding, 0),
+        .weights = fusion_operand(binding, 1),
+        .bias = fusion_operand(binding, 2),
+        .residual = fusion_operand(binding, 3),
         .alpha = 1,
         .activation = ""};
 }
@@ -253,7 +250,7 @@ static Error *lower_conv(const Lowering *lowering, IrBinding *binding) {
 static PrecisionLeft judge_recurrent(const Lowering *lowering, const IrBinding *binding) {
     if (lowering->context->precision != PRECISION_BF16) return PRECISION_LEFT_RECURRENT;
     for (uint32_t i = 1; i <= RECURRENT_WEIGHTS; i++) {
-        const Tensor *tensor = ir_variable_tensor(operand(binding, i));
+        const Tensor *tensor = ir_variable_tensor(fusion_operand(binding, i));
         if (!tensor) return PRECISION_LEFT_COMPUTED;
         if (tensor->shape.rank != 3) return PRECISION_LEFT_FORM;
         if (tensor->shape.dims[1] < SIZE_MIN || tensor->shape.dims[2] < SIZE_MIN)
@@ -266,7 +263,7 @@ static Error *replace_recurrent(IrBinding *binding, const Lowered lowered[RECURR
     const char *name = name_of(binding->operator_info->id, DTYPE_BFLOAT16);
     OWN(Attributes, attributes) = NULL;
     IrVariable *inputs[RECURRENT_OPERANDS_MAX], **results;
-    for (uint32_t i = 0; i < binding->operand_count; i++) inputs[i] = operand(binding, i);
+    for (uint32_t i = 0; i < binding->operand_count; i++) inputs[i] = fusion_operand(binding, i);
     for (uint32_t i = 0; i < RECURRENT_WEIGHTS; i++) inputs[i + 1] = lowered[i].weights;
     TRY(attributes_create(&attributes));
     TRY(attributes_copy_declared(binding->attributes, operator_find(name), attributes));
@@ -282,7 +279,8 @@ static Error *lower_recurrent(const Lowering *lowering, IrBinding *binding) {
     Lowered lowered[RECURRENT_WEIGHTS];
     for (uint32_t i = 0; i < RECURRENT_WEIGHTS && left == PRECISION_LEFT_COUNT; i++) {
         /* filters keep their own order */
-        const Product weights = {.weights = operand(binding, i + 1), .is_conv = true, .alpha = 1};
+        const Product weights = {
+            .weights = fusion_operand(binding, i + 1), .is_conv = true, .alpha = 1};
         TRY(find_weights(lowering, &weights, &lowered[i]));
         if (!lowered[i].weights) left = PRECISION_LEFT_VALUES;
     }

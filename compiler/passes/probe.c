@@ -142,7 +142,7 @@ Probe *probe_of(const ProbeContext *context, const IrVariable *variable) {
 
 const Probe *probe_of_operand(
     const ProbeContext *context, const IrBinding *binding, uint32_t index) {
-    const IrVariable *operand = index < binding->operand_count ? binding->operands[index] : NULL;
+    const IrVariable *operand = ir_operand(binding, index);
     return operand ? probe_of(context, operand) : NULL;
 }
 

@@ -1,6 +1,5 @@
 #include "scheduler/jobs/job_intake.h"
 
-
 #include "base/allocator.h"
 #include "base/system_random.h"
 #include "scheduler/jobs/intake_inputs.h"

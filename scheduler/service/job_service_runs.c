@@ -1,6 +1,5 @@
 #include "scheduler/service/job_service_internal.h"
 
-
 #include "base/allocator.h"
 #include "base/container_of.h"
 #include "base/system_random.h"

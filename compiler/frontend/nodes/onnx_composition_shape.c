@@ -16,10 +16,6 @@ static int64_t rank_of(const IrVariable *variable, uint32_t steps);
 
 static int64_t later(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
 
-static const IrVariable *operand_of(const IrBinding *binding, uint32_t index) {
-    return index < binding->operand_count ? binding->operands[index] : NULL;
-}
-
 /* Elements of an int64 vector that gives a shape or axes; -1: unknown. */
 static int64_t length_of(const IrVariable *vector, uint32_t steps) {
     if (!vector || steps == 0) return -1;
@@ -34,19 +30,19 @@ static int64_t length_of(const IrVariable *vector, uint32_t steps) {
     switch ((int)binding->operator_info->id) {
     case OPERATOR_CAST:
     case OPERATOR_IDENTITY:
-        return length_of(operand_of(binding, 0), steps - 1);
+        return length_of(ir_operand(binding, 0), steps - 1);
     case OPERATOR_UNSQUEEZE: /* of one number, in the place where it becomes an axis */
-        return rank_of(operand_of(binding, 0), steps - 1) == 0 ? 1 : -1;
+        return rank_of(ir_operand(binding, 0), steps - 1) == 0 ? 1 : -1;
     case OPERATOR_CONCAT:
         for (uint32_t i = 0; i < binding->operand_count; i++)
             sum = later(sum, length_of(binding->operands[i], steps - 1));
         return sum;
     case OPERATOR_GATHER:
-        return rank_of(operand_of(binding, 1), steps - 1) == 1
-                   ? length_of(operand_of(binding, 1), steps - 1)
+        return rank_of(ir_operand(binding, 1), steps - 1) == 1
+                   ? length_of(ir_operand(binding, 1), steps - 1)
                    : -1;
     case OPERATOR_SHAPE:
-        rank = rank_of(operand_of(binding, 0), steps - 1);
+        rank = rank_of(ir_operand(binding, 0), steps - 1);
         if (attributes_has(binding->attributes, "end") ||
             attributes_int(binding->attributes, "start") != 0)
             return -1;
@@ -68,7 +64,7 @@ static int64_t largest_rank(const IrBinding *binding, uint32_t steps) {
 
 /* Negative results of sums of ranks and lengths: unknown. */
 static int64_t rank_of_result(const IrBinding *binding, uint32_t steps) {
-    const IrVariable *a = operand_of(binding, 0), *b = operand_of(binding, 1);
+    const IrVariable *a = ir_operand(binding, 0), *b = ir_operand(binding, 1);
     const OperatorId id = binding->operator_info->id;
     int64_t length;
     if (is_elementwise[id] || id == OPERATOR_MATMUL || id == OPERATOR_MATMUL_INTEGER)
@@ -143,7 +139,7 @@ int64_t composer_dim(const IrVariable *variable, int64_t index) {
         if (!binding || binding->kind != IR_OPERATOR) return -1;
         const OperatorId id = binding->operator_info->id;
         if (id != OPERATOR_CAST && id != OPERATOR_CAST_LIKE && id != OPERATOR_IDENTITY) return -1;
-        variable = operand_of(binding, 0);
+        variable = ir_operand(binding, 0);
     }
     return -1;
 }
@@ -160,7 +156,7 @@ int composer_is_text(const IrVariable *variable) {
         if (id == OPERATOR_CAST) return attributes_dtype(binding->attributes, "to") == DTYPE_STRING;
         if (id == OPERATOR_STRING_NORMALIZER || id == OPERATOR_STRING_CONCAT) return 1;
         if (id == OPERATOR_ARG_MAX || id == OPERATOR_ARG_MIN || id == OPERATOR_SHAPE) return 0;
-        variable = operand_of(binding, id == OPERATOR_WHERE ? 1 : 0);
+        variable = ir_operand(binding, id == OPERATOR_WHERE ? 1 : 0);
     }
     return -1;
 }
@@ -179,7 +175,7 @@ int64_t composer_bytes(const IrVariable *variable) {
         if (id != OPERATOR_IDENTITY && id != OPERATOR_RESHAPE && id != OPERATOR_TRANSPOSE &&
             id != OPERATOR_SLICE && id != OPERATOR_CONCAT)
             return -1;
-        variable = operand_of(binding, 0);
+        variable = ir_operand(binding, 0);
     }
     return -1;
 }

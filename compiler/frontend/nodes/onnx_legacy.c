@@ -47,8 +47,7 @@ static DType told_type(const IrVariable *variable) {
         if (!binding || binding->kind != IR_OPERATOR || binding->operand_count == 0) break;
         dtype = attribute_type(binding);
         if (dtype != DTYPE_NONE) return dtype_is_float(dtype) ? dtype : DTYPE_FLOAT32;
-        const uint32_t operand = typed_operand(binding->operator_info->id);
-        variable = operand < binding->operand_count ? binding->operands[operand] : NULL;
+        variable = ir_operand(binding, typed_operand(binding->operator_info->id));
     }
     return DTYPE_NONE;
 }
