@@ -7,7 +7,7 @@
 #endif
 
 #include "base/allocator.h"
-#include "base/crypto_library.h"
+#include "base/library/crypto_library.h"
 #include "base/processor.h"
 #include "base/text.h"
 

@@ -58,11 +58,11 @@ LIBRARIES = (
     (r"protobuf-c/.*|.*\.pb-c\.h", ("compiler/",), "protobuf-c"),
     (r"zlib\.h", ("serialize/",), "zlib"),
     (r"xxhash\.h|xxh_x86dispatch\.h", ("base/digest.c",), "digests"),
-    (r"openssl/.*", ("base/crypto_library.h",), "OpenSSL"),
+    (r"openssl/.*", ("base/library/crypto_library.h",), "OpenSSL"),
     (r"json-c/.*|json\.h", ("compiler/", "scheduler/", "tools/"), "json-c"),
     (r"microhttpd\.h|curl/.*", ("scheduler/http/",), "HTTP"),
     (r"dlpack/.*", ("kernels/", "include/", "vm/"), "DLPack"),
-    (r"dlfcn\.h|elf\.h|link\.h", ("base/shared_library.c", "serialize/relax/relax_elf.c", "kernels/", "tools/"), "libraries opened at run time"),
+    (r"dlfcn\.h|elf\.h|link\.h", ("base/library/shared_library.c", "serialize/relax/relax_elf.c", "kernels/", "tools/"), "libraries opened at run time"),
     (r"cmocka\.h", (), "cmocka"),
 )
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/[\w/]+\.h|(assert|ctype|dirent|endian|errno|fcntl|fenv|float|ftw|"

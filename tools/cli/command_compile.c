@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/crypto_library.h"
+#include "base/library/crypto_library.h"
 #include "scheduler/http/client/json_body.h"
 #include "scheduler/http/client/json_fields.h"
 #include "scheduler/http/routes/model_json.h"

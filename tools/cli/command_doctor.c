@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/allocator.h"
-#include "base/crypto_library.h"
+#include "base/library/crypto_library.h"
 #include "include/layover.h"
 #include "kernels/cpu/dnnl/cpu_dnnl_library.h"
 #include "kernels/registry/device_registry.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 
 enum { BUILD_CHARACTERS = 16 }; /* length of a build id shown to people */
 

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 
 static const SharedLibraryFunction curl_functions[] = {
 #define CURL_FUNCTION(name) {"curl_" #name, offsetof(CurlLibrary, name)},

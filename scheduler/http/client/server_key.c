@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/crypto_library.h"
+#include "base/library/crypto_library.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "scheduler/http/client/http_libraries.h"

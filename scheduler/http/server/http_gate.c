@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 #include "scheduler/http/client/http_libraries.h"
 
 enum {

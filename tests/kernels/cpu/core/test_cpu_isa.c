@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 #include "kernels/cpu/dnnl/cpu_dnnl_library.h"
 #include "tests/kernels/fixtures/kernel_call.h"
 

@@ -1,6 +1,6 @@
 #include "kernels/cpu/dnnl/cpu_dnnl.h"
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 #include "tests/kernels/fixtures/kernel_call.h"
 
 /* Bands follow the shapes alone, and each is worth a thread. */

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 #include "tests/kernels/fixtures/kernel_call.h"
 
 /* The determinism class names the build that is loaded later, and does not load it. */

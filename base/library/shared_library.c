@@ -1,4 +1,4 @@
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 
 #include <dlfcn.h>
 #include <elf.h>

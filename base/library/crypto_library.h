@@ -18,7 +18,7 @@
 
 typedef struct CryptoLibrary {
 #define CRYPTO_FUNCTION(name) __typeof__(&name) name;
-#include "base/crypto_functions.def"
+#include "base/library/crypto_functions.def"
 #undef CRYPTO_FUNCTION
 } CryptoLibrary;
 

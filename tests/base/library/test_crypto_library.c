@@ -1,4 +1,4 @@
-#include "base/crypto_library.h"
+#include "base/library/crypto_library.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static void test_crypto_library_has_every_function(void **state) {
     assert_ok(crypto_library_open());
     assert_ok(crypto_library_open());
 #define CRYPTO_FUNCTION(name) assert_non_null(libcrypto.name);
-#include "base/crypto_functions.def"
+#include "base/library/crypto_functions.def"
 #undef CRYPTO_FUNCTION
     unsigned char text[8];
     assert_int_equal(libcrypto.EVP_EncodeBlock(text, (const unsigned char *)"abc", 3), 4);

@@ -1,12 +1,12 @@
-#include "base/crypto_library.h"
+#include "base/library/crypto_library.h"
 
 #include <stddef.h>
 
-#include "base/shared_library.h"
+#include "base/library/shared_library.h"
 
 static const SharedLibraryFunction functions[] = {
 #define CRYPTO_FUNCTION(name) {#name, offsetof(CryptoLibrary, name)},
-#include "base/crypto_functions.def"
+#include "base/library/crypto_functions.def"
 #undef CRYPTO_FUNCTION
 };
 
